@@ -1,0 +1,54 @@
+/** Document paths. The account is always taken from the path, never from a payload. */
+
+export const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+export const stepIdPattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+
+const account = (accountId: string): string => `accounts/${accountId}`;
+const run = (accountId: string, runId: string): string => `${account(accountId)}/runs/${runId}`;
+
+export const paths = {
+  control: 'system/control',
+  reconciler: 'system/reconciler',
+  account,
+  member: (accountId: string, uid: string): string => `${account(accountId)}/members/${uid}`,
+  members: (accountId: string): string => `${account(accountId)}/members`,
+  workflow: (accountId: string, workflowId: string): string => `${account(accountId)}/workflows/${workflowId}`,
+  version: (accountId: string, workflowId: string, version: number): string => `${account(accountId)}/workflows/${workflowId}/versions/${version}`,
+  runs: (accountId: string): string => `${account(accountId)}/runs`,
+  run,
+  steps: (accountId: string, runId: string): string => `${run(accountId, runId)}/steps`,
+  step: (accountId: string, runId: string, key: string): string => `${run(accountId, runId)}/steps/${key}`,
+  payload: (accountId: string, runId: string, id: string): string => `${run(accountId, runId)}/payloads/${id}`,
+  join: (accountId: string, runId: string, node: string): string => `${run(accountId, runId)}/joins/${node}`,
+  journal: (accountId: string, runId: string, id: string): string => `${run(accountId, runId)}/journal/${id}`,
+  consumed: (accountId: string, runId: string, eventId: string): string => `${run(accountId, runId)}/consumed/${eventId}`,
+  commands: (accountId: string, runId: string): string => `${run(accountId, runId)}/commands`,
+  command: (accountId: string, runId: string, id: string): string => `${run(accountId, runId)}/commands/${id}`,
+  history: (accountId: string, runId: string, id: string): string => `${run(accountId, runId)}/history/${id}`,
+  historyOf: (accountId: string, runId: string): string => `${run(accountId, runId)}/history`,
+  approvals: (accountId: string): string => `${account(accountId)}/approvals`,
+  approval: (accountId: string, id: string): string => `${account(accountId)}/approvals/${id}`,
+  decisions: (accountId: string, approvalId: string): string => `${account(accountId)}/approvals/${approvalId}/decisions`,
+  decision: (accountId: string, approvalId: string, uid: string): string => `${account(accountId)}/approvals/${approvalId}/decisions/${uid}`,
+  events: (accountId: string): string => `${account(accountId)}/events`,
+  event: (accountId: string, id: string): string => `${account(accountId)}/events/${id}`,
+  waits: (accountId: string): string => `${account(accountId)}/waits`,
+  wait: (accountId: string, id: string): string => `${account(accountId)}/waits/${id}`,
+  completion: (accountId: string, runId: string): string => `${account(accountId)}/completions/${runId}`,
+  outbox: (accountId: string, id: string): string => `${account(accountId)}/outbox/${id}`,
+  notification: (accountId: string, id: string): string => `${account(accountId)}/notifications/${id}`,
+  effect: (accountId: string, key: string): string => `${account(accountId)}/effects/${key}`,
+  request: (accountId: string, id: string): string => `${account(accountId)}/requests/${id}`,
+  startKey: (accountId: string, key: string): string => `${account(accountId)}/startKeys/${key}`,
+} as const;
+
+export interface StepRef {
+  readonly accountId: string;
+  readonly runId: string;
+  readonly key: string;
+}
+
+export interface RunRef {
+  readonly accountId: string;
+  readonly runId: string;
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { errorRecordSchema } from './errors.ts';
+import { payloadSchema } from './payload.ts';
+
+export const runStatuses = [
+  'pending',
+  'running',
+  'paused',
+  'cancelling',
+  'compensating',
+  'completed',
+  'failed',
+  'cancelled',
+  'rejected',
+  'compensated',
+  'needs_resolution',
+] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+export const terminalRunStatuses: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled', 'rejected', 'compensated']);
+
+export const startedBySchema = z.strictObject({
+  kind: z.enum(['user', 'webhook', 'schedule', 'run', 'code', 'system']),
+  id: z.string(),
+});
+export type StartedBy = z.infer<typeof startedBySchema>;
+
+/** One execution of a pinned workflow version. Times are milliseconds since 1970 by the database's clock. */
+export const runRecordSchema = z.strictObject({
+  v: z.literal(1),
+  accountId: z.string(),
+  runId: z.string(),
+  kind: z.enum(['graph', 'code']),
+  workflowId: z.string(),
+  version: z.number().int().nonnegative(),
+  hash: z.string(),
+  status: z.enum(runStatuses),
+  /** Human requests that are open now; the run list shows "waiting for a person" from it. */
+  pendingApprovals: z.number().int(),
+  input: payloadSchema,
+  output: payloadSchema.optional(),
+  error: errorRecordSchema.extend({ stepKey: z.string().optional() }).optional(),
+  /** The problems that pre-flight found; only on rejected runs. */
+  problems: z.string().optional(),
+  startedBy: startedBySchema,
+  createdAt: z.number(),
+  startedAt: z.number().optional(),
+  endedAt: z.number().optional(),
+  /** Wall-clock deadline. */
+  deadlineAt: z.number().optional(),
+  /** How many runs started this one in a chain. */
+  chainDepth: z.number().int().nonnegative(),
+  parent: z.strictObject({ runId: z.string(), stepKey: z.string() }).optional(),
+  /** Set on a fork: the run and step it was forked from. */
+  forkedFrom: z.strictObject({ runId: z.string(), stepKey: z.string() }).optional(),
+  startKey: z.string().optional(),
+  businessKey: z.string().optional(),
+  businessState: z.string().optional(),
+  attributes: z.record(z.string(), z.string()).optional(),
+  /** Reads content from outside the account; see the taint rule. */
+  tainted: z.boolean().optional(),
+  reconciliation: z.enum(['pending', 'reconciled', 'mismatch', 'accepted']).optional(),
+  traceparent: z.string().optional(),
+  /** Pre-flight's resolved context documents, as JSON text. */
+  context: z.string().optional(),
+  due: z.string().optional(),
+  expiresAt: z.number().optional(),
+});
+export type RunRecord = z.infer<typeof runRecordSchema>;

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { errorRecordSchema } from './errors.ts';
+import { payloadSchema } from './payload.ts';
+
+export const stepStates = ['ready', 'running', 'waiting', 'unresolved', 'succeeded', 'failed', 'skipped', 'cancelled'] as const;
+export type StepState = (typeof stepStates)[number];
+
+export const liveStepStates = ['ready', 'running', 'waiting', 'unresolved'] as const satisfies readonly StepState[];
+
+export function isLive(state: StepState): boolean {
+  return (liveStepStates as readonly StepState[]).includes(state);
+}
+
+/** One loop that encloses the step: which iteration this is, of how many, in how many lanes. */
+export const loopFrameSchema = z.strictObject({
+  stepId: z.string(),
+  index: z.number().int().nonnegative(),
+  count: z.number().int().nonnegative(),
+  lanes: z.number().int().positive(),
+  /** The item as JSON text when it is small; else it is read from the loop step's items. */
+  item: z.string().optional(),
+  /** Steps counted on the path before the fork. */
+  seqAtFork: z.number().int().nonnegative(),
+});
+export type LoopFrame = z.infer<typeof loopFrameSchema>;
+
+export const attemptSchema = z.strictObject({
+  n: z.number().int().positive(),
+  startedAt: z.number(),
+  endedAt: z.number().optional(),
+  outcome: z.enum(['succeeded', 'failed', 'lost', 'discarded']).optional(),
+  error: errorRecordSchema.optional(),
+  /** When the next attempt is due. */
+  nextAt: z.number().optional(),
+});
+export type Attempt = z.infer<typeof attemptSchema>;
+
+/** What a waiting step waits for. */
+export const waitSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('timer') }),
+  z.strictObject({ kind: z.literal('retry') }),
+  z.strictObject({ kind: z.literal('slot'), limit: z.string() }),
+  z.strictObject({ kind: z.literal('children') }),
+  z.strictObject({ kind: z.literal('approval'), approvalId: z.string() }),
+  z.strictObject({ kind: z.literal('event'), waitId: z.string(), event: z.string(), key: z.string().optional() }),
+  z.strictObject({ kind: z.literal('run'), runId: z.string() }),
+  z.strictObject({ kind: z.literal('document'), path: z.string() }),
+]);
+export type Wait = z.infer<typeof waitSchema>;
+
+/** One step run. Everything that the next transition needs is in this document. */
+export const stepRecordSchema = z.strictObject({
+  v: z.literal(1),
+  accountId: z.string(),
+  runId: z.string(),
+  key: z.string(),
+  stepId: z.string(),
+  type: z.string(),
+  kind: z.enum(['graph', 'code']),
+  workflowId: z.string(),
+  version: z.number().int().nonnegative(),
+  state: z.enum(stepStates),
+  /** `paused` while an operator holds the run: nothing begins. */
+  gate: z.enum(['open', 'paused']),
+  loops: z.array(loopFrameSchema),
+  /** Steps so far on this path, this one included. */
+  seq: z.number().int().nonnegative(),
+  /** Time this path was active before this step, in ms. */
+  activeMs: z.number().nonnegative(),
+  deadlineAt: z.number().optional(),
+  attempt: z.number().int().nonnegative(),
+  attempts: z.array(attemptSchema),
+  lease: z.strictObject({ token: z.string(), until: z.number() }).optional(),
+  wait: waitSchema.optional(),
+  wakeAt: z.number().optional(),
+  /** How often a doorbell for this wake time was re-armed. */
+  due: z.string().optional(),
+  input: payloadSchema.optional(),
+  output: payloadSchema.optional(),
+  error: errorRecordSchema.optional(),
+  createdAt: z.number(),
+  startedAt: z.number().optional(),
+  endedAt: z.number().optional(),
+  /** Who or what created it, for the timeline: the key of the step before. */
+  after: z.string().optional(),
+  /** Step-type specific facts for people: provenance, effect, tool, branch taken; JSON text. */
+  details: z.string().optional(),
+  /** For `$join`: why it fires (`complete`, or the lane that decided early). */
+  join: z.strictObject({ owner: z.string(), reason: z.enum(['complete', 'failed', 'succeeded']), by: z.string() }).optional(),
+  /** Code workflows: the journal as far as it was known when the step was created; JSON text. */
+  baton: z.string().optional(),
+  /** An operator's edited input for the next attempt. */
+  editedInput: payloadSchema.optional(),
+  traceparent: z.string().optional(),
+  expiresAt: z.number().optional(),
+});
+export type StepRecord = z.infer<typeof stepRecordSchema>;
