@@ -1,0 +1,290 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { KilnError } from '../model/errors.ts';
+import { byteLength, canonicalJson, digest, JSON_MAX_DEPTH, parseJson, PAYLOAD_MAX_BYTES, pointer } from './json.ts';
+
+/** The error that the call must throw. */
+function failure(call: () => unknown): KilnError {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof KilnError) {
+      return error;
+    }
+    throw error;
+  }
+  throw new Error('expected an error');
+}
+
+function nested(levels: number): unknown {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level += 1) {
+    value = level % 2 === 0 ? [value] : { a: value };
+  }
+  return value;
+}
+
+test('keys are sorted by UTF-16 code unit, as in the example of RFC 8785', () => {
+  const value = {
+    '\u20ac': 'Euro',
+    '\r': 'CR',
+    '\ufb33': 'Dalet',
+    '1': 'One',
+    '\ud83d\ude00': 'Emoji',
+    '\u0080': 'Control',
+    '\u00f6': 'o',
+  };
+  expect(canonicalJson(value)).toBe(
+    '{"\\r":"CR","1":"One","\u0080":"Control","\u00f6":"o","\u20ac":"Euro","\ud83d\ude00":"Emoji","\ufb33":"Dalet"}',
+  );
+});
+
+test.each([
+  [333333333.33333329, '333333333.3333333'],
+  [1e30, '1e+30'],
+  [4.5, '4.5'],
+  [2e-3, '0.002'],
+  [1e-27, '1e-27'],
+  [-0, '0'],
+  [9007199254740993, '9007199254740992'],
+])('the number %s is written as RFC 8785 says', (value, text) => {
+  expect(canonicalJson(value)).toBe(text);
+});
+
+test('V2 lists in lists and empty keys round-trip exactly', () => {
+  const value = { '': [[1, 2], [3], []], a: { '': { '': null } } };
+  expect(parseJson(canonicalJson(value))).toEqual(value);
+});
+
+test('V2 an undefined property is left out, undefined at the top is null', () => {
+  expect(canonicalJson({ a: undefined, b: 1, c: { d: undefined } })).toBe('{"b":1,"c":{}}');
+  expect(canonicalJson(undefined)).toBe('null');
+});
+
+test.each([
+  ['undefined', [undefined], '/0'],
+  // eslint-disable-next-line no-sparse-arrays
+  ['a hole', { list: [1, , 3] }, '/list/1'],
+  ['a huge hole', new Array<unknown>(4_000_000_000), '/0'],
+])('V2 %s in a list fails with its place', (_name, value, path) => {
+  const error = failure(() => canonicalJson(value));
+  expect(error.code).toBe('payload.unsupported');
+  expect(error.data).toEqual({ path });
+  expect(error.message).toContain('undefined in a list');
+});
+
+class Money {
+  amount = 1;
+}
+class Rows extends Array<unknown> {}
+const cycle: Record<string, unknown> = { name: 'x' };
+cycle['self'] = { back: [cycle] };
+
+test.each<[string, unknown, string]>([
+  ['BigInt', { a: [1n] }, '/a/0'],
+  ['NaN', { a: Number.NaN }, '/a'],
+  ['Infinity', [[Number.NEGATIVE_INFINITY]], '/0/0'],
+  ['Date', { when: new Date(0) }, '/when'],
+  ['Map', { 'a/b': { '~': new Map() } }, '/a~1b/~0'],
+  ['Set', new Set([1]), ''],
+  ['Buffer', { body: Buffer.from('x') }, '/body'],
+  ['typed array', [new Float32Array(2)], '/0'],
+  ['ArrayBuffer', [new ArrayBuffer(2)], '/0'],
+  ['class instance', { price: new Money() }, '/price'],
+  ['list subclass', { rows: Rows.from([1]) }, '/rows'],
+  ['boxed number', [Object(1)], '/0'],
+  ['error', { e: new Error('x') }, '/e'],
+  ['regular expression', [/x/], '/0'],
+  ['promise', { later: Promise.resolve(1) }, '/later'],
+  ['function', { run: () => 1 }, '/run'],
+  ['toJSON method', { toJSON: () => 1 }, '/toJSON'],
+  ['symbol', [Symbol('x')], '/0'],
+  ['symbol key', { a: { [Symbol('x')]: 1 } }, '/a'],
+  ['match result', ['x'.match(/x/)], '/0'],
+  ['cycle', cycle, '/self/back/0'],
+  ['lone surrogate', { text: 'a\ud800' }, '/text'],
+  ['lone surrogate in a key', { 'k\udc00': 1 }, '/k\ufffd'],
+])('V3 %s fails at once with the path', (_name, value, path) => {
+  const error = failure(() => canonicalJson(value));
+  expect(error.code).toBe('payload.unsupported');
+  expect(error.class).toBe('not_retryable');
+  expect(error.data).toEqual({ path });
+});
+
+test('V3 a value that is shared, not cyclic, is written twice', () => {
+  const shared = { a: 1 };
+  expect(canonicalJson([shared, { shared }])).toBe('[{"a":1},{"shared":{"a":1}}]');
+});
+
+test('a value without a prototype is a plain object', () => {
+  const value = Object.assign(Object.create(null) as Record<string, unknown>, { b: 1, a: 2 });
+  expect(canonicalJson(value)).toBe('{"a":2,"b":1}');
+});
+
+const oddKeys = [
+  'a.b',
+  'a/b',
+  'a[0]',
+  '0',
+  '1a',
+  '__x__',
+  '',
+  '🙂',
+  '__proto__',
+  'constructor',
+  'toString',
+  'e\u0301',
+  '\u00e9',
+  'k'.repeat(1_500),
+];
+
+test.each(oddKeys)('V5 the key %j round-trips', (key) => {
+  const value = parseJson(`{${JSON.stringify(key)}:{"inner":[1]}}`) as Record<string, unknown>;
+  const again = parseJson(canonicalJson(value)) as Record<string, unknown>;
+  expect(Object.keys(again)).toEqual([key]);
+  expect(Object.getOwnPropertyDescriptor(again, key)?.value).toEqual({ inner: [1] });
+  expect(Object.getPrototypeOf(again)).toBe(Object.prototype);
+});
+
+test('depth: 100 levels are written and read, 101 are not', () => {
+  const text = canonicalJson(nested(JSON_MAX_DEPTH));
+  expect(canonicalJson(parseJson(text))).toBe(text);
+  const error = failure(() => canonicalJson(nested(JSON_MAX_DEPTH + 1)));
+  expect(error.code).toBe('payload.too_deep');
+});
+
+test('F6 a body nested 1,000,000 deep is refused, without a stack overflow', () => {
+  expect(failure(() => parseJson('['.repeat(1_000_000))).code).toBe('payload.too_deep');
+  expect(failure(() => canonicalJson(nested(100_000))).code).toBe('payload.too_deep');
+});
+
+test('brackets inside strings do not count as depth', () => {
+  const value = { text: `${'['.repeat(500)}\\"{{` };
+  expect(parseJson(JSON.stringify(value))).toEqual(value);
+});
+
+test('V1 a value over 8 MiB fails, naming size, limit and how it begins', () => {
+  const fits = 'x'.repeat(PAYLOAD_MAX_BYTES - 2);
+  expect(byteLength(canonicalJson(fits))).toBe(PAYLOAD_MAX_BYTES);
+  const error = failure(() => canonicalJson(`${fits}y`));
+  expect(error.code).toBe('payload.too_large');
+  expect(error.message).toContain(String(PAYLOAD_MAX_BYTES + 1));
+  expect(error.message).toContain(String(PAYLOAD_MAX_BYTES));
+  expect(error.data).toEqual({ size: PAYLOAD_MAX_BYTES + 1, limit: PAYLOAD_MAX_BYTES, preview: `"${'x'.repeat(199)}` });
+});
+
+test('V1 the size is exact also far above the limit', () => {
+  const error = failure(() => canonicalJson({ body: 'x'.repeat(50_000_000), rest: [1, 2] }));
+  expect(error.data).toMatchObject({ size: 50_000_024 });
+});
+
+test('V1 the limit counts bytes, not characters', () => {
+  const text = '€'.repeat(Math.ceil(PAYLOAD_MAX_BYTES / 3));
+  expect(failure(() => canonicalJson(text)).code).toBe('payload.too_large');
+  expect(failure(() => parseJson(JSON.stringify(text))).code).toBe('payload.too_large');
+});
+
+test('V1 lists that share parts cannot be expanded without end', () => {
+  let value: unknown = [1];
+  for (let level = 0; level < 90; level += 1) {
+    value = [value, value];
+  }
+  const error = failure(() => canonicalJson(value));
+  expect(error.code).toBe('payload.too_large');
+  expect(error.message).toContain('more than');
+});
+
+test('text that is not JSON is refused, a byte order mark is ignored', () => {
+  for (const text of ['', '{', '{a:1}', "{'a':1}", 'undefined', '[1,]', '1 2', 'NaN']) {
+    expect(failure(() => parseJson(text)).code).toBe('payload.invalid_json');
+  }
+  expect(parseJson('\ufeff{"a":1}')).toEqual({ a: 1 });
+});
+
+test('a number too large for JSON’s readers is found when the value is written', () => {
+  expect(failure(() => canonicalJson(parseJson('{"n":1e999}'))).data).toEqual({ path: '/n' });
+});
+
+test('digest and size are those of the UTF-8 text', () => {
+  expect(digest('')).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
+  expect(digest('é')).toBe('4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c');
+  expect(byteLength('é🙂')).toBe(6);
+  expect(pointer(['a/b', 0, '~'])).toBe('/a~1b/0/~0');
+});
+
+const json = fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' });
+
+test('property: canonical text parses back to the same value, and is the same however the keys were ordered', () => {
+  fc.assert(
+    fc.property(json, (value) => {
+      const text = canonicalJson(value);
+      expect(canonicalJson(parseJson(text))).toBe(text);
+      expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
+      expect(canonicalJson(reversed(value))).toBe(text);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('property: anything at all is either written or refused with a code; Object.prototype stays as it is', () => {
+  const before = Object.getOwnPropertyNames(Object.prototype);
+  const anything = fc.anything({
+    withBigInt: true,
+    withDate: true,
+    withMap: true,
+    withSet: true,
+    withTypedArray: true,
+    withSparseArray: true,
+    withObjectString: true,
+    withNullPrototype: true,
+    withBoxedValues: true,
+  });
+  fc.assert(
+    fc.property(anything, (value) => {
+      try {
+        expect(canonicalJson(parseJson(canonicalJson(value)))).toBe(canonicalJson(value));
+      } catch (error) {
+        expect(error).toBeInstanceOf(KilnError);
+      }
+    }),
+    { numRuns: 500 },
+  );
+  expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before);
+});
+
+test('property: any text is parsed as JSON.parse does, or refused with a code', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.string(), fc.json(), fc.string({ unit: fc.constantFrom('[', ']', '{', '}', '"', '\\', ',', ':', '1', '\ufeff') })),
+      (text) => {
+        let expected: unknown;
+        let valid = true;
+        try {
+          expected = JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
+        } catch {
+          valid = false;
+        }
+        if (valid) {
+          expect(parseJson(text)).toEqual(expected);
+        } else {
+          expect(failure(() => parseJson(text)).code).toBe('payload.invalid_json');
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map(reversed);
+  }
+  if (typeof value !== 'object' || value === null) {
+    return value;
+  }
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, member]) => [key, reversed(member)]),
+  );
+}
