@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
+import { type Json, parseJson } from '../../engine/json.ts';
 import { KilnError } from '../../model/errors.ts';
 import { type Deadline, deadline, stoppedError } from './deadline.ts';
 import { exchange, type HopResponse, networkCode } from './exchange.ts';
@@ -27,7 +28,7 @@ export interface HttpResponse {
   readonly bytes: Uint8Array;
   readonly text: string;
   /** Present when the content type says JSON and the text is JSON. */
-  readonly json?: unknown;
+  readonly json?: Json;
   /** Where the answer came from in the end. */
   readonly origin: string;
   readonly redirects: number;
@@ -165,11 +166,11 @@ export function flatHeaders(headers: IncomingHttpHeaders): Record<string, string
   return flat;
 }
 
-function parseIfJson(contentType: string | undefined, text: string): unknown {
+function parseIfJson(contentType: string | undefined, text: string): Json | undefined {
   const essence = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (essence !== 'application/json' && !essence.endsWith('+json')) return undefined;
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }
