@@ -9,7 +9,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['functions/src/**/*.test.ts', 'scripts/**/*.test.ts', 'web/src/**/*.test.{ts,tsx}'],
+          include: ['functions/src/**/*.test.ts', 'scripts/**/*.test.{ts,mjs}', 'web/src/**/*.test.{ts,tsx}'],
         },
       },
       {

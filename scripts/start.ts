@@ -1,0 +1,45 @@
+/** `npm start`: builds, starts the emulators and the local services, seeds, and says where to go. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { startLocal, type Local } from './local.ts';
+import { stopChildrenOnSignal } from './process/child.ts';
+import { say, step } from './progress.ts';
+import { SUITE_PORTS } from './emulator/suite.ts';
+import { ROOT } from './root.ts';
+
+const SEED = join(ROOT, 'scripts', 'seed.ts');
+
+function welcome(local: Local, seconds: number): void {
+  const web = `http://127.0.0.1:${SUITE_PORTS.hosting}`;
+  say('');
+  say(`Kiln is ready after ${seconds.toFixed(1)} s. Ctrl-C ends everything.`);
+  say('');
+  say(`  Web app     ${web}`);
+  say(`  Mails       ${local.realMail ? 'sent by SendGrid with your key' : local.services.mail.url}`);
+  say(`  Model       ${local.realModel ? 'your own, as set in the environment' : `local dev model, ${local.services.model.url}`}`);
+  say(`  Webhooks    ${web}/hooks/…`);
+  say('  Logs        .cache/logs/emulators.log');
+  say('');
+}
+
+async function seed(): Promise<void> {
+  if (!existsSync(SEED)) return;
+  const { seedDemo } = (await import(pathToFileURL(SEED).href)) as { seedDemo: () => Promise<void> };
+  await step('Seeding the demo account', seedDemo);
+}
+
+async function main(): Promise<void> {
+  const startedAt = performance.now();
+  stopChildrenOnSignal(() => say('\nStopping …'));
+  const local = await startLocal();
+  await seed();
+  welcome(local, (performance.now() - startedAt) / 1000);
+  const exit = await local.suite.child.exited;
+  throw new Error(`The emulators ended by themselves (code ${exit.code ?? exit.signal}). Last lines:\n${local.suite.child.tail()}`);
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+});
