@@ -26,7 +26,9 @@ export interface HopResponse {
 export function networkCode(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return networkCode(error.errors[0]);
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
-  return error instanceof Error ? error.name : 'unknown';
+  if (!(error instanceof Error)) return 'unknown';
+  // SDKs wrap the error that says something.
+  return error.cause instanceof Error ? networkCode(error.cause) : error.name;
 }
 
 /**
