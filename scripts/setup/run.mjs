@@ -35,7 +35,7 @@ export function runQuietly(command, args, options) {
     child.once('close', (code) => {
       for (const signal of SIGNALS) process.off(signal, end);
       if (code === 0) resolve(output);
-      else reject(new Error(`"${[command, ...args].join(' ')}" failed:\n${output.trim().split('\n').slice(-25).join('\n')}`));
+      else reject(new Error(`"${[command, ...args].join(' ')}" failed:\n${output.trim().split('\n').slice(0, 25).join('\n')}`));
     });
   });
 }
