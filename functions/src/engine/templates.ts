@@ -1,15 +1,13 @@
 import { KilnError, toErrorRecord } from '../model/errors.ts';
 import { byteLength, canonicalJson, PAYLOAD_MAX_BYTES, pointer, setOwn } from './json.ts';
 import type { Json } from './json.ts';
+import { nearestKey } from './nearest.ts';
 import type { Problem } from './problem.ts';
 import { backslashesBefore, OPENING, parseTemplate } from './template-syntax.ts';
 import type { PathSegment, Reference } from './template-syntax.ts';
 
 export { parsePath } from './template-syntax.ts';
 export type { PathSegment, Reference } from './template-syntax.ts';
-
-const KEYS_COMPARED_MAX = 500;
-const KEY_COMPARED_CHARS = 64;
 
 export interface PlacedReference {
   readonly reference: Reference;
@@ -334,7 +332,8 @@ function formatPath(path: readonly PathSegment[]): string {
 function missingPath(label: string, path: readonly PathSegment[], depth: number, found: Json): KilnError {
   const at = formatPath(path.slice(0, depth));
   const segment = path[depth] ?? '';
-  const nearest = nearestKey(found, segment);
+  const nearest =
+    typeof found === 'object' && found !== null && !Array.isArray(found) ? nearestKey(Object.keys(found), String(segment)) : undefined;
   const location = at === '' ? label : `${label} at ${at}`;
   const message = `${label} has no path ${formatPath(path)}: ${hintFor(found, segment, nearest, location)}`;
   return new KilnError('template.missing_path', message, {
@@ -357,39 +356,4 @@ function hintFor(found: Json, segment: PathSegment, nearest: string | undefined,
     return `${location} is an empty object.`;
   }
   return `${location} has no key ${JSON.stringify(String(segment))}; the nearest is ${JSON.stringify(nearest)}.`;
-}
-
-function nearestKey(found: Json, segment: PathSegment): string | undefined {
-  if (typeof found !== 'object' || found === null || Array.isArray(found)) {
-    return undefined;
-  }
-  let nearest: string | undefined;
-  let least = Number.POSITIVE_INFINITY;
-  for (const key of Object.keys(found).slice(0, KEYS_COMPARED_MAX)) {
-    const distance = editDistance(key.slice(0, KEY_COMPARED_CHARS), String(segment).slice(0, KEY_COMPARED_CHARS));
-    if (distance < least) {
-      least = distance;
-      nearest = key;
-    }
-  }
-  return nearest;
-}
-
-/** Levenshtein distance, where a letter in the other case counts half. */
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let row = 1; row <= a.length; row += 1) {
-    const current = [row];
-    for (let column = 1; column <= b.length; column += 1) {
-      const change = changeCost(a.charAt(row - 1), b.charAt(column - 1));
-      current.push(Math.min((previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1, (previous[column - 1] ?? 0) + change));
-    }
-    previous = current;
-  }
-  return previous[b.length] ?? 0;
-}
-
-function changeCost(a: string, b: string): number {
-  if (a === b) return 0;
-  return a.toLowerCase() === b.toLowerCase() ? 0.5 : 1;
 }
