@@ -56,6 +56,7 @@ export const errorCodes = {
   'step.unknown_type': { class: 'not_retryable', help: 'The deployed code does not know this step type. Deploy the version that does.' },
   'loop.not_a_list': { class: 'not_retryable', help: 'The loop’s source is not a list. The message names the path and what is there.' },
   'loop.too_many_items': { class: 'not_retryable', help: 'The list is longer than the loop allows. Raise maxItems or page through the source.' },
+  'wait.timeout': { class: 'business', help: 'The event did not come before the wait’s timeout. Handle it with onException, or leave onTimeout at its default.' },
   'approval.expired': { class: 'business', help: 'Nobody decided before the deadline.' },
   'approval.no_eligible': { class: 'not_retryable', help: 'No member may decide this request. Check roles, departments and the four-eyes rule.' },
   // run

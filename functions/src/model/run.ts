@@ -40,6 +40,8 @@ export const runRecordSchema = z.strictObject({
   input: payloadSchema,
   output: payloadSchema.optional(),
   error: errorRecordSchema.extend({ stepKey: z.string().optional() }).optional(),
+  /** While many live steps are being ended in chunks: what the run becomes when none is left. */
+  ending: z.strictObject({ status: z.enum(runStatuses), error: errorRecordSchema.optional() }).optional(),
   /** The problems that pre-flight found; only on rejected runs. */
   problems: z.string().optional(),
   startedBy: startedBySchema,

@@ -17,10 +17,6 @@ export const loopFrameSchema = z.strictObject({
   index: z.number().int().nonnegative(),
   count: z.number().int().nonnegative(),
   lanes: z.number().int().positive(),
-  /** The item as JSON text when it is small; else it is read from the loop step's items. */
-  item: z.string().optional(),
-  /** Steps counted on the path before the fork. */
-  seqAtFork: z.number().int().nonnegative(),
 });
 export type LoopFrame = z.infer<typeof loopFrameSchema>;
 
@@ -73,7 +69,6 @@ export const stepRecordSchema = z.strictObject({
   lease: z.strictObject({ token: z.string(), until: z.number() }).optional(),
   wait: waitSchema.optional(),
   wakeAt: z.number().optional(),
-  /** How often a doorbell for this wake time was re-armed. */
   due: z.string().optional(),
   input: payloadSchema.optional(),
   output: payloadSchema.optional(),
@@ -86,7 +81,19 @@ export const stepRecordSchema = z.strictObject({
   /** Step-type specific facts for people: provenance, effect, tool, branch taken; JSON text. */
   details: z.string().optional(),
   /** For `$join`: why it fires (`complete`, or the lane that decided early). */
-  join: z.strictObject({ owner: z.string(), reason: z.enum(['complete', 'failed', 'succeeded']), by: z.string() }).optional(),
+  join: z
+    .strictObject({
+      owner: z.string(),
+      ownerKey: z.string(),
+      reason: z.enum(['complete', 'failed', 'succeeded']),
+      /** The lane that fired it, and where its failure is recorded. */
+      lane: z.number().int().nonnegative(),
+      mark: z.string().optional(),
+      /** Sum of the lanes' `seq`, and their number, to count the steps after the join. */
+      seqSum: z.number().int().nonnegative(),
+      lanes: z.number().int().positive(),
+    })
+    .optional(),
   /** Code workflows: the journal as far as it was known when the step was created; JSON text. */
   baton: z.string().optional(),
   /** An operator's edited input for the next attempt. */

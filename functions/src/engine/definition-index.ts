@@ -1,0 +1,111 @@
+import type { ConditionStep, Definition, LoopStep, ParallelStep, StepConfig } from '../model/definition.ts';
+import type { LoopFrame } from '../model/step.ts';
+
+/** One enclosing list: whose it is, and which of the owner's lists. */
+export type Frame =
+  | { readonly owner: string; readonly part: 'then' | 'else' | 'item' | 'exception' }
+  | { readonly owner: string; readonly part: 'branch'; readonly name: string; readonly lane: number };
+
+/** Where a step stands in a definition. */
+export interface Place {
+  readonly step: StepConfig;
+  readonly list: readonly StepConfig[];
+  readonly position: number;
+  /** Enclosing lists, outermost first. */
+  readonly frames: readonly Frame[];
+}
+
+export interface DefinitionIndex {
+  readonly definition: Definition;
+  readonly places: ReadonlyMap<string, Place>;
+  /** Ids that stand more than once. */
+  readonly duplicates: readonly string[];
+  readonly depth: number;
+}
+
+interface Pending {
+  readonly list: readonly StepConfig[];
+  readonly frames: readonly Frame[];
+}
+
+/** The lists that a step owns, with their frames. */
+export function childLists(step: StepConfig): readonly { readonly frame: Frame; readonly list: readonly StepConfig[] }[] {
+  const lists: { frame: Frame; list: readonly StepConfig[] }[] = [];
+  if (isCondition(step)) {
+    lists.push({ frame: { owner: step.id, part: 'then' }, list: step.then });
+    if (step.else !== undefined) lists.push({ frame: { owner: step.id, part: 'else' }, list: step.else });
+  } else if (isLoop(step)) {
+    lists.push({ frame: { owner: step.id, part: 'item' }, list: step.steps });
+  } else if (isParallel(step)) {
+    Object.entries(step.branches).forEach(([name, list], lane) =>
+      lists.push({ frame: { owner: step.id, part: 'branch', name, lane }, list }),
+    );
+  }
+  for (const list of Object.values(step.onException ?? {})) lists.push({ frame: { owner: step.id, part: 'exception' }, list });
+  return lists;
+}
+
+export function isCondition(step: StepConfig): step is ConditionStep {
+  return step.type === 'condition';
+}
+export function isLoop(step: StepConfig): step is LoopStep {
+  return step.type === 'loop';
+}
+export function isParallel(step: StepConfig): step is ParallelStep {
+  return step.type === 'parallel';
+}
+
+/** Indexes a definition by step id. Iterative: nesting cannot overflow the stack. */
+export function indexDefinition(definition: Definition): DefinitionIndex {
+  const places = new Map<string, Place>();
+  const duplicates: string[] = [];
+  let depth = 0;
+  const pending: Pending[] = [{ list: definition.steps, frames: [] }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { list, frames } = next;
+    depth = Math.max(depth, frames.length + 1);
+    list.forEach((step, position) => {
+      if (places.has(step.id)) duplicates.push(step.id);
+      else places.set(step.id, { step, list, position, frames });
+      for (const child of childLists(step)) pending.push({ list: child.list, frames: [...frames, child.frame] });
+    });
+  }
+  return { definition, places, duplicates, depth };
+}
+
+export function placeOf(index: DefinitionIndex, stepId: string): Place {
+  const place = index.places.get(stepId);
+  if (place === undefined) throw new Error(`the pinned definition has no step "${stepId}"`);
+  return place;
+}
+
+/** The key prefix that a frame's steps share, given the owner's key. */
+export function framePrefix(frame: Frame, ownerKey: string, loops: readonly LoopFrame[]): string {
+  switch (frame.part) {
+    case 'then':
+    case 'else':
+      return `${ownerKey}.${frame.part}.`;
+    case 'exception':
+      return `${ownerKey}.onException.`;
+    case 'branch':
+      return `${ownerKey}.${frame.name}.`;
+    case 'item': {
+      const loop = loops.find((candidate) => candidate.stepId === frame.owner);
+      if (loop === undefined) throw new Error(`no iteration of "${frame.owner}" is known here`);
+      return `${ownerKey}[${loop.index}].`;
+    }
+  }
+}
+
+/** The step's key, given the iterations of the loops that enclose it. */
+export function keyOf(place: Place, loops: readonly LoopFrame[]): string {
+  let prefix = '';
+  for (const frame of place.frames) prefix = framePrefix(frame, prefix + frame.owner, loops);
+  return prefix + place.step.id;
+}
+
+/** The iterations that enclose the owner of the place's innermost loops only as far as they enclose `place`. */
+export function loopsAround(place: Place, loops: readonly LoopFrame[]): readonly LoopFrame[] {
+  const owners = new Set(place.frames.filter((frame) => frame.part === 'item').map((frame) => frame.owner));
+  return loops.filter((loop) => owners.has(loop.stepId));
+}

@@ -1,0 +1,78 @@
+import type { ErrorRecord } from '../model/errors.ts';
+import { paths } from '../model/paths.ts';
+import type { RunRef } from '../model/paths.ts';
+import { runRecordSchema, terminalRunStatuses } from '../model/run.ts';
+import type { RunStatus } from '../model/run.ts';
+import { stepRecordSchema } from '../model/step.ts';
+import { dueField } from './due.ts';
+import { cancelStepWrites, completionWrite, LIVE_CHUNK, liveSteps, liveStepsUnder } from './runs.ts';
+import { stepPath } from './steps.ts';
+import { remove } from './store.ts';
+import type { Snapshot, Write } from './store.ts';
+import { closeAttempt } from './transitions.ts';
+import type { Ledger } from './transitions.ts';
+
+export interface Ending {
+  readonly status: RunStatus;
+  readonly error?: ErrorRecord;
+  /** The step whose guard ended the run: it is recorded as failed, the others as cancelled. */
+  readonly failedStep?: string;
+}
+
+const CONTINUE_WITHIN_MS = 30_000;
+
+/**
+ * Ends a run from outside its path: cancel, deadline, guards. Every live step is ended in the same transaction as the run,
+ * so nothing in flight can commit afterwards; with very many live steps it goes in chunks and the last one ends the run.
+ * Returns false when the run had ended already.
+ */
+export async function endRun(ledger: Ledger, ref: RunRef, ending: Ending, also: readonly Write[] = []): Promise<boolean> {
+  for (;;) {
+    const progress = await ledger.store.transaction(async (tx) => {
+      const path = paths.run(ref.accountId, ref.runId);
+      const { docs } = await tx.get([path]);
+      if (docs[0] === undefined) return 'already';
+      const run = runRecordSchema.parse(docs[0].data);
+      if (terminalRunStatuses.has(run.status)) return 'already';
+      const live = await tx.query(liveSteps(ref, LIVE_CHUNK + 1));
+      const now = ledger.clock.now();
+      for (const step of live.docs.slice(0, LIVE_CHUNK)) {
+        for (const write of endStepWrites(step, ending, now)) tx.write(write);
+      }
+      const { status, error } = run.ending ?? ending;
+      const stepKey = ending.failedStep === undefined ? {} : { stepKey: ending.failedStep };
+      const more = live.docs.length > LIVE_CHUNK;
+      const data = more
+        ? { status: 'cancelling', ending: error === undefined ? { status } : { status, error }, due: dueField(ref.runId, now + CONTINUE_WITHIN_MS) }
+        : { status, endedAt: now, due: remove, ending: remove, ...(error === undefined ? {} : { error: { ...error, ...stepKey } }) };
+      tx.write({ op: 'update', path, data });
+      if (more) return 'more';
+      tx.write(completionWrite(ref, status, now));
+      for (const write of also) tx.write(write);
+      return 'ended';
+    });
+    if (progress !== 'more') return progress === 'ended';
+  }
+}
+
+/** Ends what still lives under a prefix (the lanes of a join that fired early). Returns when none is left. */
+export async function cancelUnder(ledger: Ledger, ref: RunRef, prefix: string, except: string): Promise<void> {
+  for (;;) {
+    const more = await ledger.store.transaction(async (tx) => {
+      const live = await tx.query(liveStepsUnder(ref, prefix));
+      const others = live.docs.filter((step) => step.data['key'] !== except);
+      const now = ledger.clock.now();
+      for (const step of others) for (const write of cancelStepWrites(step, now)) tx.write(write);
+      return live.docs.length >= LIVE_CHUNK;
+    });
+    if (!more) return;
+  }
+}
+
+function endStepWrites(snapshot: Snapshot, ending: Ending, now: number): readonly Write[] {
+  const { failedStep, error } = ending;
+  if (snapshot.data['key'] !== failedStep || error === undefined) return cancelStepWrites(snapshot, now);
+  const record = stepRecordSchema.parse(snapshot.data);
+  const data = { state: 'failed', endedAt: now, due: remove, lease: remove, wakeAt: remove, error, attempts: closeAttempt(record, now, 'failed', error) };
+  return [{ op: 'update', path: stepPath(record), data, ifUpdateTime: snapshot.updateTime }];
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import type { Lane } from '../engine/graph-planner.ts';
+import { paths } from '../model/paths.ts';
+import { createJoin } from './steps.ts';
+import type { Inherited, JoinCause } from './steps.ts';
+import type { Transaction, Write } from './store.ts';
+
+/** Members of one node. Lanes count into leaves, full nodes into their parent: no document takes more than this many writers. */
+const ARITY = 16;
+
+const joinNodeSchema = z.strictObject({
+  v: z.literal(1),
+  /** Which members have ended: a set, so that counting twice changes nothing. */
+  members: z.array(z.number().int()),
+  seqSum: z.number().int(),
+  activeMs: z.number(),
+});
+type JoinNode = z.infer<typeof joinNodeSchema>;
+
+/**
+ * Counts an ended lane. Reads and writes the lane's node, and its parents as far as nodes become full; the lane that
+ * fills the root creates the join step.
+ */
+export async function countLane(tx: Transaction, lane: Lane, inherited: Inherited): Promise<readonly Write[]> {
+  const { accountId, runId } = inherited.from;
+  const writes: Write[] = [];
+  let member = lane.lane;
+  let width = lane.lanes;
+  let seqSum = inherited.seq;
+  let activeMs = inherited.activeMs;
+  for (let level = 0; ; level += 1) {
+    const node = Math.floor(member / ARITY);
+    const path = paths.join(accountId, runId, `${lane.ownerKey}:${level}:${node}`);
+    const { docs } = await tx.get([path]);
+    const before: JoinNode = docs[0] === undefined ? { v: 1, members: [], seqSum: 0, activeMs: 0 } : joinNodeSchema.parse(docs[0].data);
+    if (before.members.includes(member % ARITY)) return writes;
+    const after: JoinNode = {
+      v: 1,
+      members: [...before.members, member % ARITY],
+      seqSum: before.seqSum + seqSum,
+      activeMs: Math.max(before.activeMs, activeMs),
+    };
+    writes.push({ op: 'set', path, data: after });
+    const size = Math.min(ARITY, width - node * ARITY);
+    if (after.members.length < size) return writes;
+    if (width <= ARITY) {
+      const joinPath = paths.step(accountId, runId, `${lane.ownerKey}.$join`);
+      const existing = await tx.get([joinPath]);
+      if (existing.docs[0] !== undefined) return writes;
+      writes.push(createJoin(lane, { ...inherited, activeMs: after.activeMs }, { reason: 'complete', seqSum: after.seqSum, lanes: lane.lanes }));
+      return writes;
+    }
+    member = node;
+    width = Math.ceil(width / ARITY);
+    ({ seqSum, activeMs } = after);
+  }
+}
+
+/** Fires the join before all lanes ended, unless it has fired already. */
+export async function joinEarly(tx: Transaction, lane: Lane, cause: Pick<JoinCause, 'reason' | 'mark'>, inherited: Inherited): Promise<readonly Write[]> {
+  const { docs } = await tx.get([paths.step(inherited.from.accountId, inherited.from.runId, `${lane.ownerKey}.$join`)]);
+  return docs[0] === undefined ? [createJoin(lane, inherited, { ...cause, seqSum: inherited.seq, lanes: 1 })] : [];
+}

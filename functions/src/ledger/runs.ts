@@ -1,0 +1,95 @@
+import type { ErrorRecord } from '../model/errors.ts';
+import { paths } from '../model/paths.ts';
+import type { RunRef } from '../model/paths.ts';
+import type { RunStatus } from '../model/run.ts';
+import { liveStepStates, stepRecordSchema } from '../model/step.ts';
+import type { StepRecord } from '../model/step.ts';
+import { dueField } from './due.ts';
+import { storePayload } from './payloads.ts';
+import { stepPath } from './steps.ts';
+import { increment, remove } from './store.ts';
+import type { Query, Snapshot, Write } from './store.ts';
+
+/** How soon the reconciler looks at a document that a trigger should have attended. */
+const ATTEND_WITHIN_MS = 60_000;
+
+/** Live steps that one transaction touches. */
+export const LIVE_CHUNK = 400;
+
+export function liveSteps(ref: RunRef, limit = LIVE_CHUNK): Query {
+  return { from: paths.steps(ref.accountId, ref.runId), where: [['state', 'in', liveStepStates]], limit };
+}
+
+/** Live steps whose key lies under a prefix: the lanes of a loop or parallel. */
+export function liveStepsUnder(ref: RunRef, prefix: string, limit = LIVE_CHUNK): Query {
+  return {
+    from: paths.steps(ref.accountId, ref.runId),
+    where: [
+      ['state', 'in', liveStepStates],
+      ['key', '>=', prefix],
+      ['key', '<', `${prefix}\uf8ff`],
+    ],
+    orderBy: [['key', 'asc']],
+    limit,
+  };
+}
+
+/** Everything that happens after a run hangs on the creation of this document. */
+export function completionWrite(ref: RunRef, status: RunStatus, now: number): Write {
+  const data = { v: 1, accountId: ref.accountId, runId: ref.runId, status, at: now, due: dueField(ref.runId, now + ATTEND_WITHIN_MS) };
+  return { op: 'create', path: paths.completion(ref.accountId, ref.runId), data };
+}
+
+export function completeRunWrites(ref: RunRef, output: string, now: number): readonly Write[] {
+  const stored = storePayload(ref, '$output', output);
+  const data = { status: 'completed', output: stored.payload, endedAt: now, due: remove };
+  return [{ op: 'update', path: paths.run(ref.accountId, ref.runId), data }, ...stored.writes, completionWrite(ref, 'completed', now)];
+}
+
+/** The path that failed was the run's only one; guards inside lanes end the others through `endRun`. */
+export function failRunWrites(from: StepRecord, error: ErrorRecord | undefined, now: number, compensate: boolean): readonly Write[] {
+  const status: RunStatus = compensate ? 'compensating' : 'failed';
+  const data = { status, endedAt: now, due: remove, ...(error === undefined ? {} : { error: { ...error, stepKey: from.key } }) };
+  return [{ op: 'update', path: paths.run(from.accountId, from.runId), data }, completionWrite(from, status, now)];
+}
+
+/** Ends one live step from outside, and closes what it waits for. */
+export function cancelStepWrites(snapshot: Snapshot, now: number): readonly Write[] {
+  const record = stepRecordSchema.parse(snapshot.data);
+  const writes: Write[] = [
+    {
+      op: 'update',
+      path: stepPath(record),
+      data: { state: 'cancelled', endedAt: now, due: remove, lease: remove, wakeAt: remove },
+      ifUpdateTime: snapshot.updateTime,
+    },
+  ];
+  const { accountId, runId, wait } = record;
+  if (wait?.kind === 'approval') {
+    writes.push({ op: 'update', path: paths.approval(accountId, wait.approvalId), data: { status: 'cancelled', endedAt: now, due: remove } });
+    writes.push({ op: 'update', path: paths.run(accountId, runId), data: { pendingApprovals: increment(-1) } });
+  } else if (wait?.kind === 'event') {
+    writes.push({ op: 'update', path: paths.wait(accountId, wait.waitId), data: { state: 'closed', endedAt: now } });
+  } else if (wait?.kind === 'run') {
+    writes.push({
+      op: 'set',
+      path: paths.command(accountId, wait.runId, 'cancel-by-parent'),
+      data: commandData(accountId, wait.runId, runId, now),
+    });
+  }
+  return writes;
+}
+
+function commandData(accountId: string, runId: string, parentRunId: string, now: number): object {
+  return {
+    v: 1,
+    accountId,
+    runId,
+    kind: 'cancel',
+    by: `run:${parentRunId}`,
+    reason: 'the parent run ended',
+    at: now,
+    status: 'pending',
+    due: dueField(runId, now + ATTEND_WITHIN_MS),
+  };
+}

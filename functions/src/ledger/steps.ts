@@ -1,0 +1,71 @@
+import type { Lane, Next } from '../engine/graph-planner.ts';
+import { keyOf } from '../engine/definition-index.ts';
+import { paths } from '../model/paths.ts';
+import { stepRecordSchema } from '../model/step.ts';
+import type { StepRecord } from '../model/step.ts';
+import { dueField } from './due.ts';
+import type { Snapshot, Write } from './store.ts';
+
+/** How long a ready step may stand before the reconciler attends it. */
+export const ATTEND_WITHIN_MS = 60_000;
+
+/** A step as somebody holds it: what was read, and the fence for the next write. */
+export interface Held {
+  readonly record: StepRecord;
+  readonly updateTime: string;
+}
+
+export function heldStep(snapshot: Snapshot): Held {
+  return { record: stepRecordSchema.parse(snapshot.data), updateTime: snapshot.updateTime };
+}
+
+export function stepPath(record: Pick<StepRecord, 'accountId' | 'runId' | 'key'>): string {
+  return paths.step(record.accountId, record.runId, record.key);
+}
+
+/** What a new step takes over from the step whose end creates it. */
+export interface Inherited {
+  readonly from: StepRecord;
+  readonly seq: number;
+  readonly activeMs: number;
+  readonly now: number;
+}
+
+export function createNext(next: Extract<Next, { kind: 'step' }>, inherited: Inherited): Write {
+  return createStep({ key: next.key, stepId: next.place.step.id, type: next.place.step.type, loops: [...next.loops] }, inherited);
+}
+
+/** Why a join fires, and with what it goes on counting. */
+export type JoinCause = Pick<NonNullable<StepRecord['join']>, 'reason' | 'seqSum' | 'lanes' | 'mark'>;
+
+export function createJoin(lane: Lane, inherited: Inherited, cause: JoinCause): Write {
+  const ownerKey = keyOf(lane.ownerPlace, lane.loops);
+  const join = { owner: lane.owner, ownerKey, lane: lane.lane, ...cause };
+  return createStep({ key: `${ownerKey}.$join`, stepId: lane.owner, type: '$join', loops: [...lane.loops], join }, inherited);
+}
+
+type StepSeed = Pick<StepRecord, 'key' | 'stepId' | 'type' | 'loops'> & Partial<Pick<StepRecord, 'join' | 'baton' | 'details' | 'input'>>;
+
+export function createStep(seed: StepSeed, { from, seq, activeMs, now }: Inherited): Write {
+  const record: StepRecord = {
+    v: 1,
+    accountId: from.accountId,
+    runId: from.runId,
+    kind: from.kind,
+    workflowId: from.workflowId,
+    version: from.version,
+    ...seed,
+    state: 'ready',
+    gate: from.gate,
+    seq: seq + 1,
+    activeMs,
+    ...(from.deadlineAt === undefined ? {} : { deadlineAt: from.deadlineAt }),
+    ...(from.traceparent === undefined ? {} : { traceparent: from.traceparent }),
+    attempt: 0,
+    attempts: [],
+    createdAt: now,
+    after: from.key,
+    ...(from.gate === 'paused' ? {} : { due: dueField(from.runId, now + ATTEND_WITHIN_MS) }),
+  };
+  return { op: 'create', path: stepPath(record), data: record };
+}

@@ -1,0 +1,254 @@
+import { nextAfter, nextAfterFailure } from '../engine/graph-planner.ts';
+import type { Continuation, Next } from '../engine/graph-planner.ts';
+import { placeOf } from '../engine/definition-index.ts';
+import type { DefinitionIndex } from '../engine/definition-index.ts';
+import type { ErrorRecord } from '../model/errors.ts';
+import { paths } from '../model/paths.ts';
+import type { Attempt, StepRecord, Wait } from '../model/step.ts';
+import type { DatabaseClock } from './clock.ts';
+import { countLane, joinEarly } from './joins.ts';
+import { dueField } from './due.ts';
+import { storePayload } from './payloads.ts';
+import { completeRunWrites, failRunWrites } from './runs.ts';
+import { createNext, stepPath } from './steps.ts';
+import type { Held, Inherited } from './steps.ts';
+import { remove } from './store.ts';
+import type { CommitResult, Store, Transaction, Write } from './store.ts';
+
+/** Attempts kept on a step document; older ones are dropped, the count stays in `attempt`. */
+const ATTEMPTS_KEPT = 25;
+
+export interface Ledger {
+  readonly store: Store;
+  readonly clock: DatabaseClock;
+}
+
+export type Outcome =
+  | { readonly kind: 'succeeded'; readonly output: string; readonly details?: string }
+  | { readonly kind: 'failed'; readonly error: ErrorRecord; readonly output?: string; readonly details?: string };
+
+/** Takes a step for one attempt. One write; the returned hold fences the result. */
+export async function claim(
+  ledger: Ledger,
+  held: Held,
+  options: { token: string; leaseMs: number; input?: string },
+): Promise<Held> {
+  const now = ledger.clock.now();
+  const { record } = held;
+  const attempt: Attempt = { n: record.attempt + 1, startedAt: now };
+  const stored = options.input === undefined ? undefined : storePayload(record, `${record.key}~input`, options.input);
+  const patch = {
+    state: 'running',
+    attempt: attempt.n,
+    attempts: [...record.attempts, attempt].slice(-ATTEMPTS_KEPT),
+    lease: { token: options.token, until: now + options.leaseMs },
+    due: dueField(record.runId, now + options.leaseMs),
+    ...(record.startedAt === undefined ? { startedAt: now } : {}),
+    ...(stored === undefined ? {} : { input: stored.payload }),
+  } as const;
+  const gone = record.wait === undefined ? {} : { wait: remove, wakeAt: remove };
+  const result = await ledger.store.commit([
+    { op: 'update', path: stepPath(record), data: { ...patch, ...gone }, ifUpdateTime: held.updateTime },
+    ...(stored?.writes ?? []),
+  ]);
+  const { wait: _wait, wakeAt: _wakeAt, ...kept } = record;
+  return { record: { ...kept, ...patch }, updateTime: result.updateTime };
+}
+
+/** Lets a step wait, with the documents that it waits for, in one commit. */
+export function suspend(ledger: Ledger, held: Held, options: SuspendOptions): Promise<CommitResult> {
+  return ledger.store.commit(suspendWrites(ledger, held, options));
+}
+
+export interface SuspendOptions {
+  readonly wait: Wait;
+  readonly wakeAt?: number;
+  readonly error?: ErrorRecord;
+  readonly input?: string;
+  readonly details?: string;
+  readonly also?: readonly Write[];
+}
+
+export function suspendWrites(ledger: Ledger, held: Held, options: SuspendOptions): readonly Write[] {
+  const now = ledger.clock.now();
+  const { record } = held;
+  const stored = options.input === undefined ? undefined : storePayload(record, `${record.key}~input`, options.input);
+  const data = {
+    state: 'waiting',
+    wait: options.wait,
+    wakeAt: options.wakeAt ?? remove,
+    due: options.wakeAt === undefined ? remove : dueField(record.runId, options.wakeAt),
+    lease: remove,
+    ...(record.startedAt === undefined ? { startedAt: now } : {}),
+    ...(stored === undefined ? {} : { input: stored.payload }),
+    ...(options.details === undefined ? {} : { details: options.details }),
+    ...(options.error === undefined ? {} : { error: options.error, attempts: closeAttempt(record, now, 'failed', options.error, options.wakeAt) }),
+  };
+  return [{ op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime }, ...(stored?.writes ?? []), ...(options.also ?? [])];
+}
+
+/** Nobody knows whether the attempt's effect happened: a person or a check settles it. */
+export async function leaveUnresolved(ledger: Ledger, held: Held, error: ErrorRecord): Promise<void> {
+  const { record } = held;
+  const data = { state: 'unresolved', lease: remove, due: remove, error, attempts: closeAttempt(record, ledger.clock.now(), 'lost', error) };
+  await ledger.store.commit([{ op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime }]);
+}
+
+/** Records that the holder of the lease is gone, and when the next attempt is due. */
+export async function loseAttempt(ledger: Ledger, held: Held, error: ErrorRecord, retryAt: number): Promise<void> {
+  const { record } = held;
+  const data = {
+    state: 'waiting',
+    wait: { kind: 'retry' },
+    wakeAt: retryAt,
+    due: dueField(record.runId, retryAt),
+    lease: remove,
+    error,
+    attempts: closeAttempt(record, ledger.clock.now(), 'lost', error, retryAt),
+  };
+  await ledger.store.commit([{ op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime }]);
+}
+
+export interface FinishOptions {
+  readonly index: DefinitionIndex;
+  readonly outcome: Outcome;
+  /** A container that ends by its join: the continuation is the owner's, the join step itself just succeeds. */
+  readonly owner?: Held;
+  /** Where to go instead of what the definition says (conditions choose a list). */
+  readonly next?: Next;
+  /** The run's output, when this step's end may be the run's end. */
+  readonly runOutput?: (output: string) => Promise<string>;
+  readonly also?: readonly Write[];
+}
+
+/** Ends a step and creates what follows, in one commit. */
+export async function finish(ledger: Ledger, held: Held, options: FinishOptions): Promise<void> {
+  const plan = planFinish(held, options);
+  if (needsTransaction(plan.continuation.next)) {
+    await ledger.store.transaction(async (tx) => {
+      const writes = await finishWrites(ledger, held, options, tx);
+      for (const write of writes) tx.write(write);
+    });
+    return;
+  }
+  await ledger.store.commit(await finishWrites(ledger, held, options, undefined));
+}
+
+function needsTransaction(next: Next): boolean {
+  return next.kind === 'lane_end' || next.kind === 'early_join';
+}
+
+interface FinishPlan {
+  readonly continuation: Continuation;
+  /** The step whose end this is: the held one, or the owner of a join. */
+  readonly ending: Held;
+}
+
+function planFinish(held: Held, { index, outcome, owner, next }: FinishOptions): FinishPlan {
+  const ending = owner ?? held;
+  if (next !== undefined) return { continuation: { next }, ending };
+  const place = placeOf(index, ending.record.stepId);
+  const { loops } = ending.record;
+  if (outcome.kind === 'succeeded') return { continuation: { next: nextAfter(index, place, loops) }, ending };
+  return { continuation: nextAfterFailure(index, place, loops, outcome.error), ending };
+}
+
+/** The writes of an ending; `tx` is needed where lanes are counted. The step's own update is fenced by the hold. */
+export async function finishWrites(ledger: Ledger, held: Held, options: FinishOptions, tx: Transaction | undefined): Promise<readonly Write[]> {
+  const { continuation, ending } = planFinish(held, options);
+  const now = ledger.clock.now();
+  const { record } = held;
+  const inherited = inheritedFrom(held, options.owner, now);
+  const writes: Write[] = [...endingWrites(ending, options.outcome, now, ending === held ? held.updateTime : undefined)];
+  if (ending !== held) {
+    const data = { state: 'succeeded', endedAt: now, due: remove, ...(record.startedAt === undefined ? { startedAt: now } : {}) };
+    writes.push({ op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime });
+  }
+  const { mark, next } = continuation;
+  if (mark !== undefined) {
+    writes.push({ op: 'set', path: paths.join(record.accountId, record.runId, `${mark.scope}:failed`), data: { v: 1, ...mark } });
+  }
+  writes.push(...(options.also ?? []), ...(await nextWrites(continuation, inherited, options, tx)));
+  return writes;
+}
+
+async function nextWrites({ next, mark }: Continuation, inherited: Inherited, options: FinishOptions, tx: Transaction | undefined): Promise<readonly Write[]> {
+  switch (next.kind) {
+    case 'step':
+      return [createNext(next, inherited)];
+    case 'lane_end':
+      return countLane(required(tx), next.lane, inherited);
+    case 'early_join':
+      return joinEarly(required(tx), next.lane, { reason: next.reason, ...(mark === undefined ? {} : { mark: mark.scope }) }, inherited);
+    case 'run_end': {
+      const output = options.outcome.kind === 'succeeded' ? options.outcome.output : errorOutput(options.outcome.error);
+      return completeRunWrites(inherited.from, options.runOutput === undefined ? output : await options.runOutput(output), inherited.now);
+    }
+    case 'run_failed': {
+      const error = options.outcome.kind === 'failed' ? options.outcome.error : undefined;
+      return failRunWrites(inherited.from, error, inherited.now, next.compensate);
+    }
+  }
+}
+
+function required(tx: Transaction | undefined): Transaction {
+  if (tx === undefined) throw new Error('a lane can only be counted in a transaction');
+  return tx;
+}
+
+function inheritedFrom(held: Held, owner: Held | undefined, now: number): Inherited {
+  const { record } = held;
+  const join = record.join;
+  if (owner === undefined || join === undefined) {
+    return { from: record, seq: record.seq, activeMs: record.activeMs + activeTime(record, now), now };
+  }
+  const seq = join.seqSum - (join.lanes - 1) * owner.record.seq;
+  return { from: { ...record, key: owner.record.key }, seq: Math.max(seq, owner.record.seq), activeMs: record.activeMs, now };
+}
+
+/** Time spent in attempts; waiting on people, events and timers does not count. */
+export function activeTime(record: StepRecord, now: number): number {
+  return record.attempts.reduce((sum, attempt) => sum + Math.max(0, (attempt.endedAt ?? now) - attempt.startedAt), 0);
+}
+
+function endingWrites(ending: Held, outcome: Outcome, now: number, ifUpdateTime: string | undefined): readonly Write[] {
+  const { record } = ending;
+  const text = outcome.output;
+  const stored = text === undefined ? undefined : storePayload(record, `${record.key}~output`, text);
+  const data = {
+    state: outcome.kind,
+    endedAt: now,
+    ...(record.startedAt === undefined ? { startedAt: now } : {}),
+    due: remove,
+    ...(record.lease === undefined ? {} : { lease: remove }),
+    ...(record.wakeAt === undefined ? {} : { wakeAt: remove }),
+    ...(stored === undefined ? {} : { output: stored.payload }),
+    ...(outcome.details === undefined ? {} : { details: outcome.details }),
+    ...(outcome.kind === 'failed' ? { error: outcome.error } : record.error === undefined ? {} : { error: remove }),
+    ...(record.attempts.length === 0
+      ? {}
+      : { attempts: closeAttempt(record, now, outcome.kind, outcome.kind === 'failed' ? outcome.error : undefined) }),
+  };
+  const update: Write =
+    ifUpdateTime === undefined ? { op: 'update', path: stepPath(record), data } : { op: 'update', path: stepPath(record), data, ifUpdateTime };
+  return [update, ...(stored?.writes ?? [])];
+}
+
+/** Closes the attempt that is under way, if one is. */
+export function closeAttempt(record: StepRecord, now: number, outcome: Attempt['outcome'], error?: ErrorRecord, nextAt?: number): Attempt[] {
+  const last = record.attempts.at(-1);
+  if (last === undefined || last.endedAt !== undefined) return record.attempts;
+  const closed: Attempt = {
+    ...last,
+    endedAt: now,
+    outcome,
+    ...(error === undefined ? {} : { error }),
+    ...(nextAt === undefined ? {} : { nextAt }),
+  };
+  return [...record.attempts.slice(0, -1), closed];
+}
+
+/** What later steps see of a failed step that was passed over. */
+function errorOutput(error: ErrorRecord): string {
+  return JSON.stringify({ error: { code: error.code, message: error.message } });
+}

@@ -1,0 +1,140 @@
+import { dueOf } from '../engine/due.ts';
+import type { DefinitionIndex } from '../engine/definition-index.ts';
+import { decideAfterFailure, retryPolicySchema } from '../engine/retry.ts';
+import { placeOf } from '../engine/definition-index.ts';
+import { endRun } from '../ledger/end-run.ts';
+import { heldStep } from '../ledger/steps.ts';
+import type { Held } from '../ledger/steps.ts';
+import { StoreConflict } from '../ledger/store.ts';
+import { finish, leaveUnresolved, loseAttempt } from '../ledger/transitions.ts';
+import { KilnError, toErrorRecord } from '../model/errors.ts';
+import type { ErrorRecord } from '../model/errors.ts';
+import { paths } from '../model/paths.ts';
+import type { StepRef } from '../model/paths.ts';
+import { beginCondition, beginJoin, beginLoop, beginParallel } from './containers.ts';
+import { guardOf } from './guards.ts';
+import { performAttempt } from './perform.ts';
+import type { Runtime } from './runtime.ts';
+import { beginCompute, beginWait, wakeWait } from './waiting.ts';
+
+/** Who called: only a doorbell arms another ring, only a trigger brings a snapshot. */
+export type Caller = { readonly kind: 'trigger'; readonly held?: Held } | { readonly kind: 'doorbell'; readonly hop: number } | { readonly kind: 'reconciler' };
+
+/** A transition that lost its fence looks again; after this many times somebody else is making progress. */
+const LOOKS = 5;
+
+/**
+ * The one entry point of triggers, doorbells and the reconciler: looks at the step as it is now and does the one thing that is
+ * due, or nothing. Calling it twice, late or for nothing is harmless.
+ */
+export async function attend(runtime: Runtime, ref: StepRef, caller: Caller): Promise<void> {
+  if (await runtime.control.halted()) return;
+  let held = caller.kind === 'trigger' ? caller.held : undefined;
+  for (let look = 0; look < LOOKS; look += 1) {
+    held ??= await readStep(runtime, ref);
+    if (held === undefined) return;
+    try {
+      await act(runtime, held, caller);
+      return;
+    } catch (error) {
+      if (!(error instanceof StoreConflict)) throw error;
+      held = undefined;
+    }
+  }
+}
+
+export async function readStep(runtime: Runtime, ref: StepRef): Promise<Held | undefined> {
+  const { docs } = await runtime.store.get([paths.step(ref.accountId, ref.runId, ref.key)]);
+  return docs[0] === undefined ? undefined : heldStep(docs[0]);
+}
+
+async function act(runtime: Runtime, held: Held, caller: Caller): Promise<void> {
+  const due = dueOf(held.record, runtime.clock.now());
+  switch (due.kind) {
+    case 'nothing':
+      return;
+    case 'early':
+      if (caller.kind === 'doorbell') await runtime.doorbells.arm(held.record, due.at, caller.hop + 1);
+      return;
+    case 'begin':
+      return begin(runtime, held);
+    case 'lost':
+      return attemptLost(runtime, held);
+    case 'wake': {
+      const again = held.record.wait?.kind === 'retry' || held.record.wait?.kind === 'slot';
+      return again ? begin(runtime, held) : wake(runtime, held);
+    }
+  }
+}
+
+async function begin(runtime: Runtime, held: Held): Promise<void> {
+  const { record } = held;
+  if (record.kind === 'code') return runtime.code.begin(runtime, held);
+  const index = await runtime.definitions.get(record.accountId, record.workflowId, record.version);
+  const guard = guardOf(record, index.definition, runtime.clock.now());
+  if (guard !== undefined) {
+    await endRun(runtime, record, { status: 'failed', error: guard, failedStep: record.key });
+    return;
+  }
+  if (record.type === '$join') return beginJoin(runtime, held, index);
+  try {
+    await beginType(runtime, held, index);
+  } catch (error) {
+    if (!(error instanceof KilnError) || error.code === 'internal') throw error;
+    await finish(runtime, held, { index, outcome: { kind: 'failed', error: toErrorRecord(error) } });
+  }
+}
+
+async function beginType(runtime: Runtime, held: Held, index: DefinitionIndex): Promise<void> {
+  const { record } = held;
+  switch (record.type) {
+    case 'condition':
+      return beginCondition(runtime, held, index);
+    case 'loop':
+      return beginLoop(runtime, held, index);
+    case 'parallel':
+      return beginParallel(runtime, held, index);
+    default: {
+      const type = runtime.stepTypes.get(record.type);
+      if (type.kind === 'effect') return performAttempt(runtime, held, index, type);
+      return type.kind === 'compute' ? beginCompute(runtime, held, index, type) : beginWait(runtime, held, index, type);
+    }
+  }
+}
+
+async function wake(runtime: Runtime, held: Held): Promise<void> {
+  if (held.record.kind === 'code') return runtime.code.begin(runtime, held);
+  const index = await runtime.definitions.get(held.record.accountId, held.record.workflowId, held.record.version);
+  await wakeWait(runtime, held, index);
+}
+
+/** The lease ran out. What happened to the attempt nobody knows; what to do depends on whether repeating is harmless. */
+async function attemptLost(runtime: Runtime, held: Held): Promise<void> {
+  const { record } = held;
+  runtime.observe({ kind: 'attempt_lost', step: record });
+  const index = record.kind === 'graph' ? await runtime.definitions.get(record.accountId, record.workflowId, record.version) : undefined;
+  const step = index === undefined ? undefined : placeOf(index, record.stepId).step;
+  const idempotent = index === undefined ? runtime.code.idempotent(record) : (step?.idempotent ?? isIdempotent(runtime, record.type, step));
+  const policy = retryPolicySchema.parse(step?.retry ?? {});
+  const error = lostError(record.attempt);
+  if (!idempotent) return leaveUnresolved(runtime, held, error);
+  const decision = decideAfterFailure({ error: { ...error, class: 'retryable' }, attempt: record.attempt, policy, idempotent, random: runtime.random });
+  if (decision.kind !== 'retry') {
+    const exceeded = toErrorRecord(new KilnError('step.exceeds_limit', `${record.attempt} attempts of "${record.key}" ended without an answer`));
+    if (index === undefined) return runtime.code.fail(runtime, held, exceeded);
+    return finish(runtime, held, { index, outcome: { kind: 'failed', error: exceeded } });
+  }
+  const at = runtime.clock.now() + decision.delayMs;
+  await runtime.doorbells.arm(record, at, 0);
+  await loseAttempt(runtime, held, error, at);
+}
+
+function isIdempotent(runtime: Runtime, type: string, step: object | undefined): boolean {
+  const known = runtime.stepTypes.get(type);
+  return known.kind === 'effect' && (known.isIdempotent?.(step ?? {}, runtime.services) ?? known.idempotent);
+}
+
+function lostError(attempt: number): ErrorRecord {
+  return toErrorRecord(new KilnError('step.lost', `attempt ${attempt} ended without an answer: its process died or was too slow`));
+}
+

@@ -1,0 +1,84 @@
+import { inputMappingSchema } from '../model/definition.ts';
+import type { StepConfig } from '../model/definition.ts';
+import { referencesIn, resolveTemplates } from '../engine/templates.ts';
+import type { Reference } from '../engine/templates.ts';
+import type { Json } from '../engine/json.ts';
+
+/** Fields that the engine reads itself, as they stand; `effectKey` and the type's own fields hold templates. */
+const engineFields: ReadonlySet<string> = new Set([
+  'id',
+  'type',
+  'name',
+  'description',
+  'owner',
+  'inputs',
+  'retry',
+  'timeout',
+  'idempotent',
+  'continueOnError',
+  'compensate',
+  'setsState',
+  'sensitive',
+  'onException',
+]);
+
+export interface StepTemplates {
+  /** The type's own fields, templates unresolved. */
+  readonly fields: { readonly [field: string]: Json };
+  /** Named inputs as templates; literal values stand in `literals`. */
+  readonly inputs: { readonly [name: string]: Json };
+  readonly literals: { readonly [name: string]: Json };
+  readonly references: readonly Reference[];
+}
+
+/** Splits a step's configuration into what is filled in from earlier results and what stands as it is. */
+export function templatesOf(step: StepConfig, literalFields: readonly string[]): StepTemplates {
+  const own = Object.entries(step).filter(([field]) => !engineFields.has(field)) as [string, Json][];
+  const fields = Object.fromEntries(own.filter(([field]) => !literalFields.includes(field)));
+  const literals: [string, Json][] = own.filter(([field]) => literalFields.includes(field));
+  const inputs: [string, Json][] = [];
+  for (const [name, value] of Object.entries(step.inputs ?? {})) {
+    const mapping = inputMappingSchema.safeParse(value);
+    if (mapping.success && mapping.data.source === 'static') literals.push([`inputs.${name}`, mapping.data.value as Json]);
+    else inputs.push([name, mapping.success ? mappingTemplate(mapping.data) : (value as Json)]);
+  }
+  const templates = Object.fromEntries(inputs);
+  return { fields, inputs: templates, literals: Object.fromEntries(literals), references: [...referencesIn(fields), ...referencesIn(templates)] };
+}
+
+type Mapping = Exclude<ReturnType<typeof inputMappingSchema.parse>, { source: 'static' }>;
+
+/** A mapping is another way to write a template. */
+function mappingTemplate(mapping: Mapping): string {
+  const fallback = mapping.default === undefined ? '' : ` | default: ${JSON.stringify(mapping.default)}`;
+  switch (mapping.source) {
+    case 'workflowInput':
+      return `{{workflow_input${suffix(mapping.path)}${fallback}}}`;
+    case 'previousStep':
+      return `{{step.${mapping.stepId}${suffix(mapping.path)}${fallback}}}`;
+    case 'loopItem':
+      return `{{loop_item${suffix(mapping.path)}${fallback}}}`;
+  }
+}
+
+function suffix(path: string | undefined): string {
+  if (path === undefined || path === '') return '';
+  return path.startsWith('[') ? path : `.${path}`;
+}
+
+export interface Resolved {
+  readonly config: { readonly [field: string]: Json };
+  readonly input: { readonly [name: string]: Json };
+}
+
+export function resolveStep(step: StepConfig, templates: StepTemplates, lookup: (reference: Reference) => Json | undefined): Resolved {
+  const fields = resolveTemplates(templates.fields as { [key: string]: Json }, lookup) as { [field: string]: Json };
+  const mapped = resolveTemplates(templates.inputs as { [key: string]: Json }, lookup) as { [name: string]: Json };
+  const config: { [field: string]: Json } = { ...(step as unknown as { [field: string]: Json }), ...fields };
+  const input = { ...mapped };
+  for (const [name, value] of Object.entries(templates.literals)) {
+    if (name.startsWith('inputs.')) input[name.slice('inputs.'.length)] = value;
+    else config[name] = value;
+  }
+  return { config, input };
+}

@@ -1,0 +1,62 @@
+import { placeOf } from '../engine/definition-index.ts';
+import type { DefinitionIndex } from '../engine/definition-index.ts';
+import type { Held } from '../ledger/steps.ts';
+import { KilnError } from '../model/errors.ts';
+import type { StepCommon } from '../model/definition.ts';
+import type { AnyStepType, RunFacts } from '../steps/step-type.ts';
+import { resolveStep, templatesOf } from './inputs.ts';
+import type { Resolved } from './inputs.ts';
+import type { Runtime } from './runtime.ts';
+import { readScope } from './scope-reader.ts';
+import type { ScopeFrom } from './scope-reader.ts';
+
+export function scopeFrom(held: Held, index: DefinitionIndex): ScopeFrom {
+  const { record } = held;
+  return { ref: record, index, place: placeOf(index, record.stepId), loops: record.loops };
+}
+
+/** Reads what the step refers to and fills its templates in. Deterministic: what it refers to never changes. */
+export async function resolveConfig(runtime: Runtime, held: Held, index: DefinitionIndex, type: AnyStepType): Promise<Resolved> {
+  const { step } = placeOf(index, held.record.stepId);
+  const templates = templatesOf(step, type.literalFields ?? []);
+  const scope = await readScope(runtime.store, scopeFrom(held, index), { references: templates.references });
+  return resolveStep(step, templates, (reference) => scope.lookup(reference));
+}
+
+const commonFields: ReadonlySet<string> = new Set([
+  'id',
+  'type',
+  'name',
+  'description',
+  'owner',
+  'inputs',
+  'retry',
+  'timeout',
+  'idempotent',
+  'effectKey',
+  'continueOnError',
+  'compensate',
+  'setsState',
+  'sensitive',
+  'onException',
+]);
+
+/** The fields that a step type's own schema describes. */
+export function ownFields(config: { readonly [field: string]: unknown }): { [field: string]: unknown } {
+  return Object.fromEntries(Object.entries(config).filter(([field]) => !commonFields.has(field)));
+}
+
+/** The filled-in configuration, checked again by the type's schema: a template may have brought anything. */
+export function parsedConfig(type: AnyStepType, resolved: Resolved): object & StepCommon {
+  const own = type.schema.safeParse(ownFields(resolved.config));
+  if (!own.success) {
+    const problems = own.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');
+    throw new KilnError('request.invalid', `the filled-in configuration is not valid: ${problems}`);
+  }
+  return { ...resolved.config, ...own.data } as unknown as object & StepCommon;
+}
+
+export function factsOf(held: Held): RunFacts {
+  const { runId, accountId, workflowId, version } = held.record;
+  return { runId, accountId, workflowId, version };
+}

@@ -1,0 +1,52 @@
+import type { DefinitionIndex } from '../engine/definition-index.ts';
+import type { DatabaseClock } from '../ledger/clock.ts';
+import type { Store } from '../ledger/store.ts';
+import type { ErrorRecord } from '../model/errors.ts';
+import type { StepRecord } from '../model/step.ts';
+import type { StepRef } from '../model/paths.ts';
+import type { StepServices } from '../steps/step-type.ts';
+import type { StepRegistry } from '../steps/registry.ts';
+import type { CodePlanner } from './code-planner.ts';
+
+/** Rings `attend` for a step at a time. Rings may come early, late, twice or never. */
+export interface Doorbells {
+  /** `hop` makes the name fresh when a ring is armed again for the same time. */
+  arm(ref: StepRef, at: number, hop: number): Promise<void>;
+}
+
+/** Work with a time limit; the signal is aborted when it is over. Throws `step.timeout`. */
+export type TimeLimit = <T>(ms: number, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+
+/** Pinned versions; immutable, so cached. */
+export interface Definitions {
+  get(accountId: string, workflowId: string, version: number): Promise<DefinitionIndex>;
+}
+
+export interface Control {
+  /** True while the kill switch is on. At most 30 s old. */
+  halted(): Promise<boolean>;
+}
+
+export type RunnerEvent =
+  | { readonly kind: 'step_ended'; readonly step: StepRecord; readonly outcome: 'succeeded' | 'failed'; readonly error?: ErrorRecord }
+  | { readonly kind: 'attempt_failed'; readonly step: StepRecord; readonly error: ErrorRecord }
+  | { readonly kind: 'attempt_lost'; readonly step: StepRecord }
+  | { readonly kind: 'late_result'; readonly step: StepRecord }
+  | { readonly kind: 'repaired'; readonly what: string; readonly path: string };
+
+/** What the runner needs of the world; production, the test kit and the simulator each hand in their own. */
+export interface Runtime {
+  readonly store: Store;
+  readonly clock: DatabaseClock;
+  readonly random: () => number;
+  /** An unguessable token of at least 96 bits. */
+  readonly token: () => string;
+  readonly doorbells: Doorbells;
+  readonly limitTime: TimeLimit;
+  readonly definitions: Definitions;
+  readonly stepTypes: StepRegistry;
+  readonly services: StepServices;
+  readonly code: CodePlanner;
+  readonly control: Control;
+  readonly observe: (event: RunnerEvent) => void;
+}

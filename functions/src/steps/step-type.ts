@@ -1,0 +1,114 @@
+import type { z } from 'zod';
+import type { Json } from '../engine/json.ts';
+import type { Problem } from '../engine/problem.ts';
+import type { DefinitionIndex, Place } from '../engine/definition-index.ts';
+import type { StepCommon } from '../model/definition.ts';
+import type { StepRef } from '../model/paths.ts';
+import type { RunRecord } from '../model/run.ts';
+import type { Wait } from '../model/step.ts';
+import type { Write } from '../ledger/store.ts';
+import type { ActionRegistry } from './action-registry.ts';
+
+/** The outside world as steps see it. Each service is absent where it is not configured. */
+export interface StepServices {
+  readonly actions: ActionRegistry;
+  readonly [service: string]: unknown;
+}
+
+/** Facts about the run that any step may use. */
+export interface RunFacts {
+  readonly runId: string;
+  readonly accountId: string;
+  readonly workflowId: string;
+  readonly version: number;
+}
+
+interface ContextBase<C> {
+  readonly ref: StepRef;
+  /** The step's configuration with its templates filled in; secrets still as references. */
+  readonly config: C & StepCommon;
+  /** The step's resolved inputs. */
+  readonly input: Json;
+  readonly run: RunFacts;
+  /** Database time in ms. */
+  readonly now: number;
+}
+
+export interface PerformContext<C> extends ContextBase<C> {
+  readonly attempt: number;
+  /** The same for every attempt of this step: hand it to the target system. */
+  readonly idempotencyKey: string;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly services: StepServices;
+}
+
+export interface Performed {
+  readonly output: unknown;
+  /** Facts for people and audits: model, tokens, cost, request, response. */
+  readonly details?: Json;
+}
+
+export type ComputeContext<C> = ContextBase<C>;
+
+export interface EnterContext<C> extends ContextBase<C> {
+  readonly stepCreatedAt: number;
+  /** A fresh id for a document that this step creates: deterministic for the step. */
+  readonly documentId: string;
+  /** The run's own document; one read, when a step type needs it. */
+  readonly facts: () => Promise<RunRecord>;
+  readonly definitions: { get(accountId: string, workflowId: string, version: number): Promise<DefinitionIndex> };
+}
+
+export interface Entered {
+  readonly wait: Wait;
+  readonly wakeAt?: number;
+  /** Documents created with the wait, in the same commit. */
+  readonly writes: readonly Write[];
+  readonly details?: Json;
+}
+
+export interface PreflightContext {
+  readonly index: DefinitionIndex;
+  readonly place: Place;
+  readonly services: StepServices;
+}
+
+interface StepTypeBase<C> {
+  readonly type: string;
+  readonly title: string;
+  readonly description: string;
+  /** The step's own fields; the common ones are added. */
+  readonly schema: z.ZodType<C>;
+  /** Fields that are not templates: expressions, schemas, nested definitions. */
+  readonly literalFields?: readonly string[];
+  /** Fields in which `{{secret.NAME}}` may stand. */
+  readonly secretFields?: readonly string[];
+  preflight?(config: C & StepCommon, context: PreflightContext): readonly Problem[] | Promise<readonly Problem[]>;
+}
+
+/** A step with an outside effect: claimed, performed, recorded. */
+export interface EffectStepType<C> extends StepTypeBase<C> {
+  readonly kind: 'effect';
+  /** Whether a lost attempt may be repeated when the definition does not say. */
+  readonly idempotent: boolean;
+  /** The same, where it depends on the configuration (an action declares it). */
+  isIdempotent?(config: object, services: StepServices): boolean;
+  perform(context: PerformContext<C>): Promise<Performed>;
+}
+
+/** A step that only computes: one commit. */
+export interface ComputeStepType<C> extends StepTypeBase<C> {
+  readonly kind: 'compute';
+  compute(context: ComputeContext<C>): Json;
+}
+
+/** A step that waits. `woken` says what its wake time means. */
+export interface WaitStepType<C> extends StepTypeBase<C> {
+  readonly kind: 'wait';
+  enter(context: EnterContext<C>): Entered | Promise<Entered>;
+}
+
+export type StepType<C = never> = EffectStepType<C> | ComputeStepType<C> | WaitStepType<C>;
+// A registry holds step types of different configurations; each parses its own before use.
+export type AnyStepType = EffectStepType<object> | ComputeStepType<object> | WaitStepType<object>;
