@@ -31,7 +31,7 @@ const EXPECTED = [
   /Env variable override detected/,
   /Emulator UI/,
   /CLI MOTD/,
-  /Java version before 21/,
+  /support for Java version < 21/,
   /not currently authenticated/,
   /credential/i,
 ];

@@ -36,6 +36,8 @@ async function main(): Promise<void> {
   await seed();
   welcome(local, (performance.now() - startedAt) / 1000);
   const exit = await local.suite.child.exited;
+  // Then the signal's handler ends us, with the exit status that the signal asks for.
+  if (local.suite.child.isStopping()) return;
   throw new Error(`The emulators ended by themselves (code ${exit.code ?? exit.signal}). Last lines:\n${local.suite.child.tail()}`);
 }
 

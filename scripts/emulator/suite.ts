@@ -25,7 +25,13 @@ export interface Suite {
 const QUIET = { NO_UPDATE_NOTIFIER: '1', FIREBASE_CLI_DISABLE_UPDATE_CHECK: '1' };
 
 function firebase(name: string, args: readonly string[], env: Record<string, string | undefined>, logFile: string, cwd = ROOT): Child {
-  return startChild(name, process.execPath, [FIREBASE, ...args], { cwd, env: { ...QUIET, ...env }, logFile });
+  return startChild(name, process.execPath, [FIREBASE, ...args], {
+    cwd,
+    env: { ...QUIET, ...env },
+    logFile,
+    stopSignal: 'SIGINT',
+    graceMs: STOP_WITHIN_MS,
+  });
 }
 
 /** The emulators of firebase.json through firebase-tools, with `env` handed on to the functions. */
@@ -35,13 +41,13 @@ export async function startSuite(env: Record<string, string | undefined>, onLine
   const child = firebase('The emulator suite', args, { ...env, ...jar }, join(CACHE, 'logs', 'emulators.log'));
   child.onLine(onLine);
   await untilSaid(child, READY);
-  return { child, stop: () => child.stop('SIGINT', STOP_WITHIN_MS) };
+  return { child, stop: () => child.stop() };
 }
 
 function untilSaid(child: Child, words: RegExp): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      void child.stop('SIGINT', STOP_WITHIN_MS);
+      void child.stop();
       reject(new Error(`${child.name} was not ready after ${READY_WITHIN_MS / 1000} s. Its last lines:\n${child.tail()}`));
     }, READY_WITHIN_MS);
     child.onLine((line) => {
@@ -74,5 +80,5 @@ export async function startAuthEmulator(options: { port?: number; projectId?: st
   const args = ['emulators:start', '--project', options.projectId ?? PROJECT_ID, '--only', 'auth'];
   const child = firebase('The Auth emulator', args, {}, join(folder, 'auth.log'), folder);
   await untilReady(child, `http://127.0.0.1:${port}/`);
-  return { port, host: `127.0.0.1:${port}`, stop: () => child.stop('SIGINT', STOP_WITHIN_MS) };
+  return { port, host: `127.0.0.1:${port}`, stop: () => child.stop() };
 }

@@ -20,8 +20,10 @@ export interface Child {
   /** The last lines of its output, for error messages. */
   tail(): string;
   onLine(listener: (line: string) => void): void;
-  /** Asks with `signal`, insists with SIGKILL after `graceMs`; resolves when the child and all that it started are gone. */
-  stop(signal?: NodeJS.Signals, graceMs?: number): Promise<void>;
+  /** True once somebody asked it to end, so that its end is no accident. */
+  isStopping(): boolean;
+  /** Asks with `signal`, insists with SIGKILL after a while; resolves when the child and all that it started are gone. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 export interface ChildOptions {
@@ -29,9 +31,14 @@ export interface ChildOptions {
   env?: Record<string, string | undefined>;
   /** Where its whole output goes. */
   logFile?: string;
+  /** How `stop` asks, and for how long it waits; SIGTERM and 5 s by default. */
+  stopSignal?: NodeJS.Signals;
+  graceMs?: number;
 }
 
 const TAIL_LINES = 30;
+const SAME_SIGNAL_MS = 800;
+const ORPHAN_CHECK_MS = 500;
 
 /**
  * `$$` stays the pid of the program, because `exec` replaces the shell; the watcher is its child and shares its group. The pipe
@@ -106,7 +113,8 @@ export function startChild(name: string, command: string, args: readonly string[
     exited,
     tail: () => tail.join('\n'),
     onLine: (listener) => void listeners.push(listener),
-    stop: (signal = 'SIGTERM', graceMs = 5000) => (stopping ??= stopTree(pid, exited, signal, graceMs)),
+    isStopping: () => stopping !== undefined,
+    stop: (signal = options.stopSignal ?? 'SIGTERM') => (stopping ??= stopTree(pid, exited, signal, options.graceMs ?? 5000)),
   };
   living.add(child);
   void exited.then(() => {
@@ -115,6 +123,11 @@ export function startChild(name: string, command: string, args: readonly string[
     living.delete(child);
   });
   return child;
+}
+
+function killTree(pid: number): void {
+  for (const one of descendants(pid)) killOne(one, 'SIGKILL');
+  killGroup(pid, 'SIGKILL');
 }
 
 async function stopTree(pid: number, exited: Promise<Exit>, signal: NodeJS.Signals, graceMs: number): Promise<void> {
@@ -136,19 +149,31 @@ export async function stopAllChildren(): Promise<void> {
   await Promise.all([...living].map((child) => child.stop()));
 }
 
-/** Ends every child and then ourselves on Ctrl-C, SIGTERM or a closed terminal; a second signal insists. */
+/** Ends every child and then ourselves on Ctrl-C, SIGTERM, a closed terminal or the end of the bootstrap; a later signal insists. */
 export function stopChildrenOnSignal(before: (signal: NodeJS.Signals) => Promise<void> | void = () => undefined): void {
-  let asked = false;
+  let askedAt: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (asked) {
-      for (const child of living) killGroup(child.pid, 'SIGKILL');
+    if (askedAt !== undefined) {
+      // The terminal, npm and the bootstrap each hand on the same Ctrl-C: only a later one is a second one.
+      if (performance.now() - askedAt > SAME_SIGNAL_MS) for (const child of living) killTree(child.pid);
       return;
     }
-    asked = true;
+    askedAt = performance.now();
     void Promise.resolve(before(signal))
       .catch(() => undefined)
       .then(stopAllChildren)
       .finally(() => process.exit(signal === 'SIGINT' ? 130 : 143));
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+  if (process.env['KILN_PARENT_PID'] === String(process.ppid)) whenOrphaned(() => onSignal('SIGTERM'));
+}
+
+function whenOrphaned(stop: () => void): void {
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    stop();
+  }, ORPHAN_CHECK_MS);
+  watch.unref();
 }

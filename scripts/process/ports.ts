@@ -122,13 +122,16 @@ function linkTarget(file: string): string {
   }
 }
 
-/** One sentence per port for a person. */
+/** One sentence per process for a person. */
 export function describeHolders(holders: readonly PortHolder[]): string {
-  return holders
-    .map(({ port, pid, command }) =>
-      pid === undefined
-        ? `Port ${port} is in use by a process that this user may not see.`
-        : `Port ${port} is in use by process ${pid} (${command ?? 'unknown command'}).`,
-    )
+  const byProcess = Map.groupBy(holders, ({ pid }) => pid);
+  return [...byProcess]
+    .map(([pid, held]) => {
+      const ports = held.map(({ port }) => port).join(', ');
+      const subject = held.length === 1 ? `Port ${ports} is` : `Ports ${ports} are`;
+      const holder =
+        pid === undefined ? 'a process that this user may not see' : `process ${pid} (${held[0]?.command ?? 'unknown command'})`;
+      return `${subject} in use by ${holder}.`;
+    })
     .join('\n');
 }

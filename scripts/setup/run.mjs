@@ -1,17 +1,30 @@
 import { spawn } from 'node:child_process';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const ORPHAN_CHECK_MS = 500;
 const EXIT_BY_SIGNAL = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, SIGKILL: 137 };
 
 /** Runs a program in our place: same terminal, every signal passed on, its exit status returned. */
 export function runInForeground(command, args, env) {
   const child = spawn(command, args, { env: { ...env, KILN_PARENT_PID: String(process.pid) }, stdio: 'inherit' });
+  // Whoever ends npm with SIGKILL means this as well. Without npm, a parent may go away and leave us running on purpose.
+  if (process.env.npm_lifecycle_event !== undefined) whenOrphaned(() => child.kill('SIGTERM'));
   const pass = (signal) => child.kill(signal);
   for (const signal of SIGNALS) process.on(signal, pass);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => resolve(code ?? EXIT_BY_SIGNAL[signal] ?? 1));
   });
+}
+
+function whenOrphaned(stop) {
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    stop();
+  }, ORPHAN_CHECK_MS);
+  watch.unref();
 }
 
 /** Runs a program silently; its output is in the error if it fails. */
