@@ -14,7 +14,7 @@ import type { Ledger } from './transitions.ts';
 
 export interface Ending {
   readonly status: RunStatus;
-  readonly error?: ErrorRecord;
+  readonly error?: ErrorRecord | undefined;
   /** The step whose guard ended the run: it is recorded as failed, the others as cancelled. */
   readonly failedStep?: string;
 }

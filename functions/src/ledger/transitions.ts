@@ -164,7 +164,7 @@ export async function finishWrites(ledger: Ledger, held: Held, options: FinishOp
     const data = { state: 'succeeded', endedAt: now, due: remove, ...(record.startedAt === undefined ? { startedAt: now } : {}) };
     writes.push({ op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime });
   }
-  const { mark, next } = continuation;
+  const { mark } = continuation;
   if (mark !== undefined) {
     writes.push({ op: 'set', path: paths.join(record.accountId, record.runId, `${mark.scope}:failed`), data: { v: 1, ...mark } });
   }

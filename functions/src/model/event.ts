@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { payloadSchema } from './payload.ts';
 
+/** The key of waits that take an event of any key. */
+export const ANY_KEY = '*';
+
 /** A fact from outside. Stored first, matched second; kept for the retention window so that a later wait finds it. */
 export const eventRecordSchema = z.strictObject({
   v: z.literal(1),

@@ -1,14 +1,25 @@
 import type { Held } from '../ledger/steps.ts';
+import type { Json } from '../engine/json.ts';
+import type { Snapshot, Transaction, Write } from '../ledger/store.ts';
+import type { Outcome } from '../ledger/transitions.ts';
 import type { ErrorRecord } from '../model/errors.ts';
+import type { RunRecord } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Attends a step of a code workflow; the durable room provides it. */
 export interface CodePlanner {
+  /** The writes that begin a pending code run: the run's update (fenced by the snapshot) and its first step or steps, or its end. */
+  start(runtime: Runtime, run: RunRecord, snapshot: Snapshot, input: Json): Promise<readonly Write[]>;
   /** Performs the one step it was woken for (ready, or its wait is over) and creates what follows. */
   begin(runtime: Runtime, held: Held): Promise<void>;
   /** Ends a step of a code run as failed, and lets the code see it. */
   fail(runtime: Runtime, held: Held, error: ErrorRecord): Promise<void>;
+  /**
+   * The writes that record a waiting step's result from outside. The code sees it when it is replayed: the writes create or wake
+   * what replays it.
+   */
+  settle(runtime: Runtime, held: Held, outcome: Outcome, tx: Transaction): Promise<readonly Write[]>;
   /** Whether a lost attempt of the step may be repeated. */
   idempotent(step: StepRecord): boolean;
 }

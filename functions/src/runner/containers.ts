@@ -5,8 +5,7 @@ import { enterList, startBranches, startLoop } from '../engine/graph-planner.ts'
 import type { Next } from '../engine/graph-planner.ts';
 import { canonicalJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
-import { requirePath, resolveTemplates } from '../engine/templates.ts';
-import { parsePath } from '../engine/templates.ts';
+import { parsePath, referencesIn, requirePath, resolveTemplates } from '../engine/templates.ts';
 import { cancelUnder } from '../ledger/end-run.ts';
 import { createNext, heldStep } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
@@ -57,7 +56,8 @@ export async function beginLoop(runtime: Runtime, held: Held, index: DefinitionI
 async function loopItems(runtime: Runtime, held: Held, index: DefinitionIndex, step: LoopStep): Promise<Json[]> {
   const { over } = step;
   if (over.source === 'static') {
-    const scope = await readScope(runtime.store, scopeFrom(held, index), { references: [] });
+    const references = referencesIn(over.items as Json[]);
+    const scope = await readScope(runtime.store, scopeFrom(held, index), { references });
     return listOf(resolveTemplates(over.items as Json[], (reference) => scope.lookup(reference)), step.id, 'items');
   }
   const path = parsePath(over.path ?? '');
@@ -107,5 +107,3 @@ export async function beginJoin(runtime: Runtime, held: Held, index: DefinitionI
   const outcome = await gather(runtime, held, owner, index);
   await finish(runtime, held, { index, owner, outcome, runOutput: runOutputOf(runtime, owner, index) });
 }
-
-export { isParallel };

@@ -1,5 +1,5 @@
 import { inputMappingSchema } from '../model/definition.ts';
-import type { StepConfig } from '../model/definition.ts';
+import type { InputMapping, StepConfig } from '../model/definition.ts';
 import { referencesIn, resolveTemplates } from '../engine/templates.ts';
 import type { Reference } from '../engine/templates.ts';
 import type { Json } from '../engine/json.ts';
@@ -39,14 +39,15 @@ export function templatesOf(step: StepConfig, literalFields: readonly string[]):
   const inputs: [string, Json][] = [];
   for (const [name, value] of Object.entries(step.inputs ?? {})) {
     const mapping = inputMappingSchema.safeParse(value);
-    if (mapping.success && mapping.data.source === 'static') literals.push([`inputs.${name}`, mapping.data.value as Json]);
-    else inputs.push([name, mapping.success ? mappingTemplate(mapping.data) : (value as Json)]);
+    if (!mapping.success) inputs.push([name, value as Json]);
+    else if (mapping.data.source === 'static') literals.push([`inputs.${name}`, mapping.data.value as Json]);
+    else inputs.push([name, mappingTemplate(mapping.data)]);
   }
   const templates = Object.fromEntries(inputs);
   return { fields, inputs: templates, literals: Object.fromEntries(literals), references: [...referencesIn(fields), ...referencesIn(templates)] };
 }
 
-type Mapping = Exclude<ReturnType<typeof inputMappingSchema.parse>, { source: 'static' }>;
+type Mapping = Exclude<InputMapping, { readonly source: 'static' }>;
 
 /** A mapping is another way to write a template. */
 function mappingTemplate(mapping: Mapping): string {

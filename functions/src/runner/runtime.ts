@@ -2,6 +2,7 @@ import type { DefinitionIndex } from '../engine/definition-index.ts';
 import type { DatabaseClock } from '../ledger/clock.ts';
 import type { Store } from '../ledger/store.ts';
 import type { ErrorRecord } from '../model/errors.ts';
+import type { RunRecord } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
 import type { StepRef } from '../model/paths.ts';
 import type { StepServices } from '../steps/step-type.ts';
@@ -20,12 +21,23 @@ export type TimeLimit = <T>(ms: number, work: (signal: AbortSignal) => Promise<T
 /** Pinned versions; immutable, so cached. */
 export interface Definitions {
   get(accountId: string, workflowId: string, version: number): Promise<DefinitionIndex>;
+  /** The newest version, for new runs. Throws definition.not_found. */
+  latest(accountId: string, workflowId: string): Promise<PinnedVersion>;
+}
+
+export interface PinnedVersion {
+  readonly kind: 'graph' | 'code';
+  readonly version: number;
+  readonly hash: string;
 }
 
 export interface Control {
   /** True while the kill switch is on. At most 30 s old. */
   halted(): Promise<boolean>;
 }
+
+/** Called at least once for each run that ended. */
+export type RunFollower = (runtime: Runtime, run: RunRecord) => Promise<void>;
 
 export type RunnerEvent =
   | { readonly kind: 'step_ended'; readonly step: StepRecord; readonly outcome: 'succeeded' | 'failed'; readonly error?: ErrorRecord }
@@ -48,5 +60,7 @@ export interface Runtime {
   readonly services: StepServices;
   readonly code: CodePlanner;
   readonly control: Control;
+  /** What happens after a run has ended, each idempotent: destinations, metrics, traces. */
+  readonly followers: readonly RunFollower[];
   readonly observe: (event: RunnerEvent) => void;
 }

@@ -45,6 +45,7 @@ export async function beginWait(runtime: Runtime, held: Held, index: DefinitionI
     documentId: documentIdOf(held),
     facts: () => readRun(runtime, held),
     definitions: runtime.definitions,
+    services: runtime.services,
   });
   if (entered.wakeAt !== undefined) await runtime.doorbells.arm(record, entered.wakeAt, 0);
   const shown = canonicalJson(ownFields(resolved.config));

@@ -7,6 +7,7 @@ import type { StepRef } from '../model/paths.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { Wait } from '../model/step.ts';
 import type { Write } from '../ledger/store.ts';
+import type { Definitions } from '../runner/runtime.ts';
 import type { ActionRegistry } from './action-registry.ts';
 
 /** The outside world as steps see it. Each service is absent where it is not configured. */
@@ -57,7 +58,8 @@ export interface EnterContext<C> extends ContextBase<C> {
   readonly documentId: string;
   /** The run's own document; one read, when a step type needs it. */
   readonly facts: () => Promise<RunRecord>;
-  readonly definitions: { get(accountId: string, workflowId: string, version: number): Promise<DefinitionIndex> };
+  readonly definitions: Definitions;
+  readonly services: StepServices;
 }
 
 export interface Entered {
@@ -69,6 +71,7 @@ export interface Entered {
 }
 
 export interface PreflightContext {
+  readonly accountId: string;
   readonly index: DefinitionIndex;
   readonly place: Place;
   readonly services: StepServices;

@@ -1,0 +1,139 @@
+import { evaluateCondition } from '../engine/conditions.ts';
+import { canonicalJson, parseJson } from '../engine/json.ts';
+import type { Json } from '../engine/json.ts';
+import { ANY_KEY, eventRecordSchema, waitRecordSchema } from '../model/event.ts';
+import type { EventRecord, WaitRecord } from '../model/event.ts';
+import { paths } from '../model/paths.ts';
+import type { StepRef } from '../model/paths.ts';
+import type { Runtime } from '../runner/runtime.ts';
+import { finishWait } from '../runner/finish-wait.ts';
+import { dueField } from './due.ts';
+import { loadPayload } from './payloads.ts';
+import { heldStep } from './steps.ts';
+import { increment, remove } from './store.ts';
+import type { Query } from './store.ts';
+
+/** Events and waits looked at in one go. */
+const PAGE = 100;
+const UNATTENDED_MS = 60_000;
+
+export const EVENT_RETENTION_MS = 30 * 24 * 60 * 60 * 1_000;
+
+export interface NewEvent {
+  readonly eventId: string;
+  readonly name: string;
+  readonly key?: string;
+  readonly runId?: string;
+  readonly payload: Json;
+  readonly source: string;
+}
+
+/** The document of a new event. Creating it is all that a sender does; the same id twice is one event. */
+export function eventRecord(accountId: string, event: NewEvent, payload: EventRecord['payload'], now: number): EventRecord {
+  const { eventId, name, key, runId, source } = event;
+  return {
+    v: 1,
+    accountId,
+    eventId,
+    name,
+    ...(key === undefined ? {} : { key }),
+    ...(runId === undefined ? {} : { runId }),
+    payload,
+    source,
+    receivedAt: now,
+    state: 'new',
+    taken: 0,
+    due: dueField(eventId, now + UNATTENDED_MS),
+    expiresAt: now + EVENT_RETENTION_MS,
+  };
+}
+
+/**
+ * A stored event looks for the waits that are open now. Waits registered later look for the event themselves, so one of the two
+ * always sees the other; the meeting itself is one transaction.
+ */
+export async function attendEvent(runtime: Runtime, accountId: string, eventId: string): Promise<void> {
+  const path = paths.event(accountId, eventId);
+  const { docs } = await runtime.store.get([path]);
+  if (docs[0] === undefined) return;
+  const event = eventRecordSchema.parse(docs[0].data);
+  if (event.state === 'handled') return;
+  const found = await runtime.store.query(openWaits(event));
+  for (const doc of found.docs) {
+    const wait = waitRecordSchema.parse(doc.data);
+    if (event.runId === undefined || wait.runId === event.runId) await meet(runtime, event, wait);
+  }
+  // More waits than one page: leave the event due, so that the reconciler takes the next page.
+  if (found.docs.length < PAGE) await runtime.store.commit([{ op: 'update', path, data: { state: 'handled', due: remove } }]);
+}
+
+function openWaits(event: EventRecord): Query {
+  const keys = event.key === undefined ? [ANY_KEY] : [ANY_KEY, event.key];
+  return {
+    from: paths.waits(event.accountId),
+    where: [
+      ['name', '==', event.name],
+      ['state', '==', 'open'],
+      ['key', 'in', keys],
+    ],
+    limit: PAGE,
+  };
+}
+
+/** A wait looks for events that came before it. True when one was taken. */
+export async function matchBufferedEvent(runtime: Runtime, ref: StepRef, waitId: string): Promise<boolean> {
+  const { docs } = await runtime.store.get([paths.wait(ref.accountId, waitId)]);
+  if (docs[0] === undefined) return false;
+  const wait = waitRecordSchema.parse(docs[0].data);
+  if (wait.state === 'closed') return false;
+  const found = await runtime.store.query({
+    from: paths.events(ref.accountId),
+    where: [
+      ['name', '==', wait.name],
+      ['receivedAt', '>=', wait.since],
+      ...(wait.key === ANY_KEY ? [] : [['key', '==', wait.key] as const]),
+    ],
+    orderBy: [['receivedAt', 'asc']],
+    limit: PAGE,
+  });
+  for (const doc of found.docs) {
+    const event = eventRecordSchema.parse(doc.data);
+    if ((event.runId === undefined || event.runId === wait.runId) && (await meet(runtime, event, wait))) return true;
+  }
+  return false;
+}
+
+/** Event and wait meet: the wait closes, the event is used up for this run, the step ends. All or nothing. */
+async function meet(runtime: Runtime, event: EventRecord, wait: WaitRecord): Promise<boolean> {
+  const payload = parseJson(await loadPayload(runtime.store, { accountId: event.accountId, runId: event.eventId }, event.payload));
+  if (!accepts(wait, event, payload)) return false;
+  const { accountId } = wait;
+  const consumed = paths.consumed(accountId, wait.runId, event.eventId);
+  return runtime.store.transaction(async (tx) => {
+    const { docs } = await tx.get([paths.wait(accountId, wait.waitId), paths.step(accountId, wait.runId, wait.stepKey), consumed]);
+    const [waitDoc, stepDoc, consumedDoc] = docs;
+    if (waitDoc === undefined || stepDoc === undefined || consumedDoc !== undefined) return false;
+    const held = heldStep(stepDoc);
+    const still = held.record.state === 'waiting' && held.record.wait?.kind === 'event' && held.record.wait.waitId === wait.waitId;
+    if (waitRecordSchema.parse(waitDoc.data).state === 'closed' || !still) return false;
+    const now = runtime.clock.now();
+    const output = canonicalJson({ timedOut: false, event: { id: event.eventId, name: event.name, key: event.key ?? null, receivedAt: event.receivedAt, payload } });
+    const writes = await finishWait(runtime, held, output, tx);
+    for (const write of writes) tx.write(write);
+    tx.write({ op: 'update', path: paths.wait(accountId, wait.waitId), data: { state: 'closed', endedAt: now, eventId: event.eventId } });
+    tx.write({ op: 'create', path: consumed, data: { v: 1, waitId: wait.waitId, at: now } });
+    tx.write({ op: 'update', path: paths.event(accountId, event.eventId), data: { taken: increment(1) } });
+    return true;
+  });
+}
+
+function accepts(wait: WaitRecord, event: EventRecord, payload: Json): boolean {
+  if (wait.match === undefined) return true;
+  const vars = wait.vars === undefined ? {} : (parseJson(wait.vars) as { [name: string]: Json });
+  try {
+    return evaluateCondition(wait.match, { ...vars, event: { id: event.eventId, name: event.name, key: event.key ?? null, payload } });
+  } catch {
+    // An expression that cannot be evaluated on this event does not match it; others may fit.
+    return false;
+  }
+}

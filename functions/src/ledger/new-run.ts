@@ -1,0 +1,54 @@
+import { definitionLimits } from '../model/definition.ts';
+import { KilnError } from '../model/errors.ts';
+import { paths } from '../model/paths.ts';
+import type { RunRecord, StartedBy } from '../model/run.ts';
+import { dueField } from './due.ts';
+import { storePayload } from './payloads.ts';
+import { ATTEND_WITHIN_MS } from './steps.ts';
+import type { Write } from './store.ts';
+
+export interface NewRun {
+  readonly accountId: string;
+  readonly runId: string;
+  readonly workflowId: string;
+  readonly pinned: { readonly kind: 'graph' | 'code'; readonly version: number; readonly hash: string };
+  /** Canonical JSON text. */
+  readonly input: string;
+  readonly startedBy: StartedBy;
+  readonly chainDepth?: number;
+  readonly parent?: { readonly runId: string; readonly stepKey: string };
+  readonly startKey?: string;
+  readonly tainted?: boolean;
+  readonly traceparent?: string;
+  readonly now: number;
+}
+
+/** The documents of a new run. Creating them is all that a start does: the run's own creation trigger does the rest. */
+export function newRunWrites(start: NewRun): readonly Write[] {
+  const depth = start.chainDepth ?? 0;
+  if (depth > definitionLimits.maxChainDepth) {
+    throw new KilnError('run.too_deep', `"${start.workflowId}" would be run number ${depth} of a chain; ${definitionLimits.maxChainDepth} is the limit`);
+  }
+  const ref = { accountId: start.accountId, runId: start.runId };
+  const stored = storePayload(ref, '$input', start.input);
+  const record: RunRecord = {
+    v: 1,
+    ...ref,
+    kind: start.pinned.kind,
+    workflowId: start.workflowId,
+    version: start.pinned.version,
+    hash: start.pinned.hash,
+    status: 'pending',
+    pendingApprovals: 0,
+    input: stored.payload,
+    startedBy: start.startedBy,
+    createdAt: start.now,
+    chainDepth: depth,
+    ...(start.parent === undefined ? {} : { parent: start.parent }),
+    ...(start.startKey === undefined ? {} : { startKey: start.startKey }),
+    ...(start.tainted === undefined ? {} : { tainted: start.tainted }),
+    ...(start.traceparent === undefined ? {} : { traceparent: start.traceparent }),
+    due: dueField(start.runId, start.now + ATTEND_WITHIN_MS),
+  };
+  return [{ op: 'create', path: paths.run(ref.accountId, ref.runId), data: record }, ...stored.writes];
+}

@@ -1,0 +1,186 @@
+import { parseDuration } from '../engine/duration.ts';
+import { canonicalJson, digest, parseJson } from '../engine/json.ts';
+import type { Json } from '../engine/json.ts';
+import type { Problem } from '../engine/problem.ts';
+import { endRun } from '../ledger/end-run.ts';
+import { newRunWrites } from '../ledger/new-run.ts';
+import type { NewRun } from '../ledger/new-run.ts';
+import { dueField } from '../ledger/due.ts';
+import { loadPayload } from '../ledger/payloads.ts';
+import { completionWrite } from '../ledger/runs.ts';
+import { createStep, heldStep } from '../ledger/steps.ts';
+import { remove, StoreConflict } from '../ledger/store.ts';
+import type { Snapshot, Write } from '../ledger/store.ts';
+import type { Outcome } from '../ledger/transitions.ts';
+import { KilnError, toErrorRecord } from '../model/errors.ts';
+import { paths } from '../model/paths.ts';
+import type { RunRef } from '../model/paths.ts';
+import { runRecordSchema, terminalRunStatuses } from '../model/run.ts';
+import type { RunRecord, RunStatus } from '../model/run.ts';
+import type { StepRecord } from '../model/step.ts';
+import { finishWait } from './finish-wait.ts';
+import { preflightRun } from './preflight-run.ts';
+import type { Runtime } from './runtime.ts';
+
+/** What to do when a start key was used before. */
+export interface StartPolicy {
+  /** Default true: a run that still runs is the answer. */
+  readonly reuseRunning?: boolean;
+  /** Default true: a run that completed is the answer. */
+  readonly reuseSucceeded?: boolean;
+  /** Default true: a run that failed, was rejected or cancelled is started again. */
+  readonly restartFailed?: boolean;
+}
+
+export interface StartRequest extends Omit<NewRun, 'pinned' | 'input' | 'now' | 'runId'> {
+  readonly input: Json;
+  readonly runId?: string;
+  readonly version?: number;
+  readonly policy?: StartPolicy;
+}
+
+export interface Started {
+  readonly runId: string;
+  readonly reused: boolean;
+}
+
+/** Starts a run. With a start key, the same key never starts a second run beside one that its policy accepts. */
+export async function startRun(runtime: Runtime, request: StartRequest): Promise<Started> {
+  const latest = await runtime.definitions.latest(request.accountId, request.workflowId);
+  const pinned = request.version === undefined ? latest : { ...latest, version: request.version };
+  const input = canonicalJson(request.input);
+  const { startKey, policy, runId = runtime.token(), version: _version, ...rest } = request;
+  const writesFor = (id: string): readonly Write[] =>
+    newRunWrites({ ...rest, runId: id, pinned, input, now: runtime.clock.now(), ...(startKey === undefined ? {} : { startKey }) });
+  if (startKey === undefined) {
+    await runtime.store.commit(writesFor(runId));
+    return { runId, reused: false };
+  }
+  const keyPath = paths.startKey(request.accountId, digest(`${request.workflowId}/${startKey}`));
+  return runtime.store.transaction(async (tx) => {
+    const { docs } = await tx.get([keyPath]);
+    const before = docs[0] === undefined ? undefined : String(docs[0].data['runId']);
+    if (before !== undefined) {
+      const run = (await tx.get([paths.run(request.accountId, before)])).docs[0];
+      if (run !== undefined && reuses(runRecordSchema.parse(run.data).status, policy ?? {})) return { runId: before, reused: true };
+    }
+    for (const write of writesFor(runId)) tx.write(write);
+    tx.write({ op: 'set', path: keyPath, data: { v: 1, runId, workflowId: request.workflowId, at: runtime.clock.now() } });
+    return { runId, reused: false };
+  });
+}
+
+function reuses(status: RunStatus, policy: StartPolicy): boolean {
+  if (!terminalRunStatuses.has(status)) return policy.reuseRunning ?? true;
+  return status === 'completed' ? (policy.reuseSucceeded ?? true) : !(policy.restartFailed ?? true);
+}
+
+/** Looks at a run as it is: checks and begins it, or goes on ending it. Called by its trigger and the reconciler. */
+export async function attendRun(runtime: Runtime, ref: RunRef): Promise<void> {
+  if (await runtime.control.halted()) return;
+  const { docs } = await runtime.store.get([paths.run(ref.accountId, ref.runId)]);
+  if (docs[0] === undefined) return;
+  const run = runRecordSchema.parse(docs[0].data);
+  if (run.status === 'cancelling' && run.ending !== undefined) await endRun(runtime, ref, run.ending);
+  else if (run.status === 'pending') await beginRun(runtime, run, docs[0]);
+  else if (run.deadlineAt !== undefined && runtime.clock.now() >= run.deadlineAt && !terminalRunStatuses.has(run.status)) {
+    await endRun(runtime, ref, { status: 'failed', error: toErrorRecord(new KilnError('run.deadline', 'the wall-clock deadline passed')) });
+  }
+}
+
+async function beginRun(runtime: Runtime, run: RunRecord, snapshot: Snapshot): Promise<void> {
+  const input = parseJson(await loadPayload(runtime.store, run, run.input));
+  const problems = await preflightRun(runtime, run, input);
+  const writes = problems.length > 0 ? rejectedWrites(runtime, run, snapshot, problems) : await firstWrites(runtime, run, snapshot, input);
+  try {
+    await runtime.store.commit(writes);
+  } catch (error) {
+    // Somebody else began it between our read and now.
+    if (!(error instanceof StoreConflict)) throw error;
+  }
+}
+
+function rejectedWrites(runtime: Runtime, run: RunRecord, snapshot: Snapshot, problems: readonly Problem[]): readonly Write[] {
+  const now = runtime.clock.now();
+  const error = toErrorRecord(new KilnError('preflight.failed', `${problems.length} problem(s): ${problems[0]?.message ?? ''}`));
+  const data = { status: 'rejected', problems: JSON.stringify(problems.slice(0, 200)), error, endedAt: now, due: remove };
+  return [{ op: 'update', path: snapshot.path, data, ifUpdateTime: snapshot.updateTime }, completionWrite(run, 'rejected', now)];
+}
+
+async function firstWrites(runtime: Runtime, run: RunRecord, snapshot: Snapshot, input: Json): Promise<readonly Write[]> {
+  const now = runtime.clock.now();
+  if (run.kind === 'code') return runtime.code.start(runtime, run, snapshot, input);
+  const { definition } = await runtime.definitions.get(run.accountId, run.workflowId, run.version);
+  const deadlineAt = definition.deadline === undefined ? undefined : run.createdAt + parseDuration(definition.deadline, 'deadline');
+  const begun = {
+    status: 'running',
+    startedAt: now,
+    ...(deadlineAt === undefined ? { due: remove } : { deadlineAt, due: dueField(run.runId, deadlineAt) }),
+    ...(definition.states === undefined ? {} : { businessState: definition.states.initial }),
+  };
+  const update: Write = { op: 'update', path: snapshot.path, data: begun, ifUpdateTime: snapshot.updateTime };
+  const first = definition.steps[0];
+  if (first === undefined) return [update];
+  return [update, firstStep(run, { stepId: first.id, type: first.type }, deadlineAt, now)];
+}
+
+/** The first step has no step before it: it takes what it inherits from the run. */
+export function firstStep(run: RunRecord, step: { stepId: string; type: string; key?: string; baton?: string }, deadlineAt: number | undefined, now: number): Write {
+  const from: StepRecord = {
+    v: 1,
+    accountId: run.accountId,
+    runId: run.runId,
+    key: '',
+    stepId: '',
+    type: '',
+    kind: run.kind,
+    workflowId: run.workflowId,
+    version: run.version,
+    state: 'succeeded',
+    gate: 'open',
+    loops: [],
+    seq: 0,
+    activeMs: 0,
+    attempt: 0,
+    attempts: [],
+    createdAt: run.createdAt,
+    ...(deadlineAt === undefined ? {} : { deadlineAt }),
+    ...(run.traceparent === undefined ? {} : { traceparent: run.traceparent }),
+  };
+  const seed = { key: step.key ?? step.stepId, stepId: step.stepId, type: step.type, loops: [], ...(step.baton === undefined ? {} : { baton: step.baton }) };
+  return createStep(seed, { from, seq: 0, activeMs: 0, now });
+}
+
+/** Everything that follows a run's end, at least once: the parent's step, then the followers. */
+export async function attendCompletion(runtime: Runtime, ref: RunRef): Promise<void> {
+  const path = paths.run(ref.accountId, ref.runId);
+  const { docs } = await runtime.store.get([path]);
+  if (docs[0] === undefined) return;
+  const run = runRecordSchema.parse(docs[0].data);
+  if (run.parent !== undefined) await wakeParent(runtime, run, run.parent);
+  for (const follow of runtime.followers) await follow(runtime, run);
+  await runtime.store.commit([{ op: 'update', path: paths.completion(ref.accountId, ref.runId), data: { due: remove } }]);
+}
+
+async function wakeParent(runtime: Runtime, child: RunRecord, parent: NonNullable<RunRecord['parent']>): Promise<void> {
+  const outcome = await childOutcome(runtime, child);
+  await runtime.store.transaction(async (tx) => {
+    const { docs } = await tx.get([paths.step(child.accountId, parent.runId, parent.stepKey)]);
+    if (docs[0] === undefined) return;
+    const held = heldStep(docs[0]);
+    const { state, wait } = held.record;
+    if (state !== 'waiting' || wait?.kind !== 'run' || wait.runId !== child.runId) return;
+    for (const write of await finishWait(runtime, held, outcome, tx)) tx.write(write);
+  });
+}
+
+async function childOutcome(runtime: Runtime, child: RunRecord): Promise<Outcome> {
+  if (child.status === 'completed') {
+    return { kind: 'succeeded', output: child.output === undefined ? 'null' : await loadPayload(runtime.store, child, child.output) };
+  }
+  const cause = child.error;
+  const failed = toErrorRecord(
+    new KilnError('step.child_failed', `the child run ended as ${child.status}${cause === undefined ? '' : `: ${cause.message}`}`, { data: { runId: child.runId, cause } }),
+  );
+  return { kind: 'failed', error: cause?.class === 'business' ? { ...failed, class: 'business', code: cause.code } : failed };
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { canonicalJson } from '../engine/json.ts';
+import { newRunWrites } from '../ledger/new-run.ts';
+import type { WaitStepType } from './step-type.ts';
+
+const schema = z.strictObject({
+  type: z.literal('subworkflow'),
+  workflow: z.string().min(1),
+  /** Pins a version of the child; otherwise its newest. */
+  version: z.number().int().positive().optional(),
+});
+
+export const subworkflow: WaitStepType<z.infer<typeof schema>> = {
+  type: 'subworkflow',
+  title: 'Subworkflow',
+  description: 'Starts another workflow and waits for its output. Cancelling this run cancels it.',
+  kind: 'wait',
+  schema,
+  async enter({ ref, config, input, documentId, facts, definitions, now }) {
+    const parent = await facts();
+    const latest = await definitions.latest(ref.accountId, config.workflow);
+    const pinned = config.version === undefined ? latest : { ...latest, version: config.version };
+    const child = newRunWrites({
+      accountId: ref.accountId,
+      runId: documentId,
+      workflowId: config.workflow,
+      pinned,
+      input: canonicalJson(input),
+      startedBy: { kind: 'run', id: ref.runId },
+      chainDepth: parent.chainDepth + 1,
+      parent: { runId: ref.runId, stepKey: ref.key },
+      ...(parent.traceparent === undefined ? {} : { traceparent: parent.traceparent }),
+      now,
+    });
+    return { wait: { kind: 'run', runId: documentId }, writes: child };
+  },
+};
