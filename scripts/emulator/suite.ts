@@ -57,6 +57,8 @@ function untilSaid(child: Child, words: RegExp): Promise<void> {
     });
     void child.exited.then(() => {
       clearTimeout(timer);
+      // Somebody stopped it: whoever did ends this process as well, and there is nothing to complain of.
+      if (child.isStopping()) return;
       reject(new Error(`${child.name} ended before it was ready. Its last lines:\n${child.tail()}`));
     });
   });

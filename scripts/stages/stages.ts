@@ -17,9 +17,9 @@ export const STAGES: readonly Stage[] = [
   ...webTypes(),
   { name: 'lint', title: 'Lint', command: 'oxlint', args: [] },
   { name: 'format', title: 'Format', command: 'prettier', args: ['--check', '--log-level', 'warn', '.'] },
-  { name: 'unused', title: 'Unused code', command: 'knip', args: [] },
   vitestStage('unit', 'Unit and contract tests'),
   vitestStage('emulator', 'Rules and emulator tests'),
+  { name: 'unused', title: 'Unused code', command: 'knip', args: [] },
 ];
 
 /** `check` is everything that is not a test. */
