@@ -24,3 +24,13 @@ export function stoppedError(limit: Deadline, what: string): KilnError {
   const reason: unknown = limit.signal.reason;
   return reason instanceof KilnError ? reason : new KilnError('run.cancelled', `${what} was stopped.`, { cause: reason });
 }
+
+/** Waits for work that cannot be stopped itself, until it is done or the signal fires; then rejects with the signal's reason. */
+export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

@@ -1,6 +1,7 @@
 import { promises as dns } from 'node:dns';
 import { KilnError } from '../../model/errors.ts';
 import { innerAddressReason, innerNameReason, literalAddress } from './address.ts';
+import { abortable } from './deadline.ts';
 
 export interface Address {
   readonly address: string;
@@ -83,6 +84,7 @@ async function lookupOrThrow(url: URL, lookup: LookupAll, signal: AbortSignal): 
   signal.throwIfAborted();
   let addresses: readonly Address[];
   try {
+    // A DNS query cannot be taken back; the caller stops waiting for it.
     addresses = await abortable(lookup(url.hostname), signal);
   } catch (error) {
     if (signal.aborted) throw error;
@@ -90,15 +92,6 @@ async function lookupOrThrow(url: URL, lookup: LookupAll, signal: AbortSignal): 
   }
   if (addresses.length === 0) throw new KilnError('http.connection', `The name ${url.hostname} has no address.`);
   return addresses;
-}
-
-/** A DNS query cannot be taken back; the caller stops waiting for it. */
-function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
 
 async function systemLookup(hostname: string): Promise<readonly Address[]> {
