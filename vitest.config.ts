@@ -9,6 +9,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
+          testTimeout: 30_000,
           include: ['functions/src/**/*.test.ts', 'scripts/**/*.test.{ts,mjs}', 'web/src/**/*.test.{ts,tsx}'],
         },
       },
