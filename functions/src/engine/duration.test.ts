@@ -1,19 +1,7 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { KilnError } from '../model/errors.ts';
+import { isOrderly, kilnErrorOf } from '../testing/kiln-error.ts';
 import { delayUntil, DURATION_MAX_MS, durationSchema, formatDuration, parseDate, parseDuration } from './duration.ts';
-
-function failure(call: () => unknown): KilnError {
-  try {
-    call();
-  } catch (error) {
-    if (error instanceof KilnError) {
-      return error;
-    }
-    throw error;
-  }
-  throw new Error('expected an error');
-}
 
 test.each([
   [0, 0],
@@ -65,7 +53,7 @@ const invalidDurations: readonly unknown[] = [
 
 test('T4 what is not a duration fails with the field’s path', () => {
   for (const value of invalidDurations) {
-    const error = failure(() => parseDuration(value, '/steps/2/duration'));
+    const error = kilnErrorOf(() => parseDuration(value, '/steps/2/duration'));
     expect(error.code).toBe('duration.invalid');
     expect(error.message).toContain('/steps/2/duration');
     expect(error.data).toEqual({ path: '/steps/2/duration' });
@@ -103,7 +91,7 @@ test.each([
   '2026-01-01T23:00:00+25:00',
   'Thu, 24 Dec 2026 18:00:00 GMT',
 ])('T4 the date %j fails with the field’s path', (value) => {
-  const error = failure(() => parseDate(value, 'until'));
+  const error = kilnErrorOf(() => parseDate(value, 'until'));
   expect(error.code).toBe('date.invalid');
   expect(error.data).toEqual({ path: 'until' });
 });
@@ -140,11 +128,10 @@ test('property: what is formatted reads back the same, and nothing else than a v
       fc.oneof(fc.anything(), fc.string({ unit: fc.constantFrom('1', '9', '.', 'w', 'd', 'h', 'm', 's', ' ', '-') })),
       (value) => {
         let ms = 0;
-        try {
+        const orderly = isOrderly(() => {
           ms = parseDuration(value);
-        } catch (error) {
-          expect(error).toBeInstanceOf(KilnError);
-        }
+        });
+        expect(orderly).toBe(true);
         expect(Number.isSafeInteger(ms) && ms >= 0 && ms <= DURATION_MAX_MS).toBe(true);
       },
     ),

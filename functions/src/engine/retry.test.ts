@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ErrorClass, ErrorRecord } from '../model/errors.ts';
 import { decideAfterFailure, nextDelayMs, parseRetryAfter, RETRY_AFTER_MAX_MS, retryPolicySchema } from './retry.ts';
