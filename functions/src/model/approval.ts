@@ -3,11 +3,17 @@ import { payloadSchema } from './payload.ts';
 
 export const approvalStatuses = ['pending', 'decided', 'expired', 'cancelled'] as const;
 
-/** Who may decide: any of these. */
+/** Outcomes with a meaning of their own; a step may declare others, which count like `approve`, each for itself. */
+export const standardOutcomes = ['approve', 'reject', 'request_changes', 'abstain'] as const;
+export const rejectingOutcomes: ReadonlySet<string> = new Set(['reject', 'request_changes']);
+export const ABSTAIN = 'abstain';
+
+/** Who may decide: any of these, except those named. */
 export const approversSchema = z.strictObject({
   users: z.array(z.string()).optional(),
   roles: z.array(z.string()).optional(),
   departments: z.array(z.string()).optional(),
+  except: z.array(z.string()).optional(),
 });
 export type Approvers = z.infer<typeof approversSchema>;
 
@@ -19,6 +25,26 @@ export const quorumSchema = z.union([
   z.strictObject({ groups: z.array(z.strictObject({ name: z.string(), approvers: approversSchema, min: z.number().int().min(1) })).min(1) }),
 ]);
 export type QuorumRule = z.infer<typeof quorumSchema>;
+
+/** People who decide together. The first panel is the step's own; each escalation adds one. Any panel's agreement decides. */
+export const panelSchema = z.strictObject({
+  approvers: approversSchema,
+  quorum: quorumSchema,
+  /** Those who fitted when the panel was asked: each holds one seat. */
+  seats: z.array(z.string()),
+});
+export type Panel = z.infer<typeof panelSchema>;
+
+/** What time still has to do for a request. All times by the database's clock. */
+export const agendaSchema = z.strictObject({
+  reminders: z.array(z.number()),
+  ladder: z.array(z.strictObject({ at: z.number(), approvers: approversSchema, quorum: quorumSchema })),
+  /** How much longer the deadline moves with each escalation that the deadline itself causes. */
+  periodMs: z.number(),
+  /** Reminders sent so far. */
+  reminded: z.number().int().nonnegative(),
+});
+export type Agenda = z.infer<typeof agendaSchema>;
 
 /** One thing shown to the approver, exactly as stored. */
 export const evidenceSchema = z.discriminatedUnion('kind', [
@@ -46,28 +72,39 @@ export const approvalRecordSchema = z.strictObject({
   /** Canonical JSON of {title, effect, evidence, form, values}: exactly what is shown. */
   shown: payloadSchema,
   digest: z.string(),
-  /** Eligible people, resolved when the request was made, with standing-in people; the rules check against it. */
+  /** Who may create a decision, stand-ins included; the rules check against it, the engine checks again by the members' documents. */
   eligible: z.array(z.string()),
+  /** JSON text of the panels (`panelSchema`). */
   approvers: z.string(),
+  /** JSON text of the first panel's rule, for people. */
   quorum: z.string(),
   rejection: z.enum(['veto', 'majority', 'collect']),
   fourEyes: z.boolean(),
+  /** The uid of the person who started the run; empty when no person did. */
   startedBy: z.string(),
+  /** Whether a rejection is a business exception (`rejected`, `request_changes`) or just another outcome. */
+  onReject: z.enum(['exception', 'continue']),
   outcomes: z.array(z.string()),
   /** Outcomes that need a comment. */
   commentRequired: z.array(z.string()),
   /** JSON Schema text of correctable values, when corrections are allowed. */
   form: z.string().optional(),
+  /** One person may take the request on; the others then cannot decide it until it is released. */
+  claimable: z.boolean(),
   claimedBy: z.string().optional(),
+  claimedAt: z.number().optional(),
   requestedAt: z.number(),
   /** Database time; the rules compare it with request.time. */
   deadlineAt: z.number(),
   onDeadline: z.enum(['approve', 'reject', 'fail', 'escalate']),
-  /** JSON text of reminders and escalation levels still ahead. */
-  schedule: z.string().optional(),
+  /** JSON text of reminders and escalation levels still ahead (`agendaSchema`). */
+  schedule: z.string(),
+  /** Escalations so far. */
   level: z.number().int().nonnegative(),
   outcome: z.string().optional(),
+  /** Those whose agreement made the outcome, with their names as they were. */
   decidedBy: z.array(z.string()).optional(),
+  decidedByNames: z.array(z.string()).optional(),
   endedAt: z.number().optional(),
   due: z.string().optional(),
   expiresAt: z.number().optional(),
@@ -87,6 +124,8 @@ export const decisionRecordSchema = z.strictObject({
   /** Edited values as JSON text, when the request has a form. */
   values: z.string().max(200_000).optional(),
   at: z.unknown(),
+  /** `DUE_AT_ONCE` until the engine has judged it, so that a decision whose trigger got lost is found. The engine removes it; nothing else changes. */
+  due: z.string().optional(),
 });
 export type DecisionRecord = z.infer<typeof decisionRecordSchema>;
 
@@ -96,10 +135,16 @@ export const verdictRecordSchema = z.strictObject({
   accountId: z.string(),
   approvalId: z.string(),
   by: z.string(),
-  forWhom: z.string().optional(),
+  name: z.string(),
+  outcome: z.string(),
+  /** Whose vote it is: the maker's own, or those for whom the maker stood in. Empty when it did not count. */
+  seats: z.array(z.string()),
   accepted: z.boolean(),
   /** Why it did not count, in words for the person. */
   reason: z.string().optional(),
+  /** When the decision was made, by the database's clock. */
+  decidedAt: z.number(),
+  /** When it was judged. */
   at: z.number(),
 });
 export type VerdictRecord = z.infer<typeof verdictRecordSchema>;

@@ -164,15 +164,29 @@ export const parallelStepSchema = z.strictObject({
   policy: z.enum(['settled', 'all', 'any']).optional(),
 });
 
-const workStepSchema = z.looseObject({
-  ...withException,
-  type: z.string().refine((type) => !(controlTypes as readonly string[]).includes(type), 'malformed control step'),
-});
+const workStepSchema = z.looseObject(withException);
 
 /** The shape every step shares; a step type adds its own fields to it. */
 export const stepCommonSchema = z.strictObject(withException);
 
-export const stepConfigSchema = z.union([conditionStepSchema, loopStepSchema, parallelStepSchema, workStepSchema]) as unknown as z.ZodType<StepConfig>;
+/** By type, not a union: that would check nested lists once for each alternative, 4^depth times in all. */
+export const stepConfigSchema = z.unknown().check((payload) => {
+  const checked = stepSchemaFor(payload.value).safeParse(payload.value);
+  if (!checked.success) payload.issues.push(...(checked.error.issues as z.core.$ZodRawIssue[]));
+}) as unknown as z.ZodType<StepConfig>;
+
+function stepSchemaFor(step: unknown): z.ZodType {
+  switch (typeof step === 'object' && step !== null && 'type' in step ? step.type : undefined) {
+    case 'condition':
+      return conditionStepSchema;
+    case 'loop':
+      return loopStepSchema;
+    case 'parallel':
+      return parallelStepSchema;
+    default:
+      return workStepSchema;
+  }
+}
 
 export const limitsSchema = z.strictObject({
   maxSteps: z.number().int().min(1).max(1_000_000).optional(),

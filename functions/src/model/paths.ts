@@ -30,6 +30,9 @@ export const paths = {
   approval: (accountId: string, id: string): string => `${account(accountId)}/approvals/${id}`,
   decisions: (accountId: string, approvalId: string): string => `${account(accountId)}/approvals/${approvalId}/decisions`,
   decision: (accountId: string, approvalId: string, uid: string): string => `${account(accountId)}/approvals/${approvalId}/decisions/${uid}`,
+  verdicts: (accountId: string, approvalId: string): string => `${account(accountId)}/approvals/${approvalId}/verdicts`,
+  verdict: (accountId: string, approvalId: string, uid: string): string => `${account(accountId)}/approvals/${approvalId}/verdicts/${uid}`,
+  audit: (accountId: string): string => `${account(accountId)}/audit`,
   events: (accountId: string): string => `${account(accountId)}/events`,
   event: (accountId: string, id: string): string => `${account(accountId)}/events/${id}`,
   waits: (accountId: string): string => `${account(accountId)}/waits`,
@@ -38,6 +41,7 @@ export const paths = {
   outbox: (accountId: string, id: string): string => `${account(accountId)}/outbox/${id}`,
   notification: (accountId: string, id: string): string => `${account(accountId)}/notifications/${id}`,
   effect: (accountId: string, key: string): string => `${account(accountId)}/effects/${key}`,
+  hook: (accountId: string, id: string): string => `${account(accountId)}/hooks/${id}`,
   request: (accountId: string, id: string): string => `${account(accountId)}/requests/${id}`,
   startKey: (accountId: string, key: string): string => `${account(accountId)}/startKeys/${key}`,
 } as const;

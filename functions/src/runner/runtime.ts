@@ -1,7 +1,9 @@
 import type { DefinitionIndex } from '../engine/definition-index.ts';
 import type { DatabaseClock } from '../ledger/clock.ts';
+import type { Deliver } from '../ledger/outbox.ts';
 import type { Store } from '../ledger/store.ts';
 import type { ErrorRecord } from '../model/errors.ts';
+import type { OutboxRecord } from '../model/outbox.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
 import type { StepRef } from '../model/paths.ts';
@@ -60,6 +62,8 @@ export interface Runtime {
   readonly services: StepServices;
   readonly code: CodePlanner;
   readonly control: Control;
+  /** How each kind of outbox document is delivered. */
+  readonly deliveries: Readonly<Partial<Record<OutboxRecord['kind'], Deliver>>>;
   /** What happens after a run has ended, each idempotent: destinations, metrics, traces. */
   readonly followers: readonly RunFollower[];
   readonly observe: (event: RunnerEvent) => void;

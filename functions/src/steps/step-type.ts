@@ -7,13 +7,25 @@ import type { StepRef } from '../model/paths.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { Wait } from '../model/step.ts';
 import type { Write } from '../ledger/store.ts';
+import type { MemberRecord } from '../model/member.ts';
+import type { LlmClient } from '../services/llm.ts';
+import type { SecretSource } from '../services/secrets.ts';
 import type { Definitions } from '../runner/runtime.ts';
 import type { ActionRegistry } from './action-registry.ts';
 
 /** The outside world as steps see it. Each service is absent where it is not configured. */
 export interface StepServices {
   readonly actions: ActionRegistry;
-  readonly [service: string]: unknown;
+  readonly llm?: LlmClient;
+  /** The model of recipes that name none. */
+  readonly defaultModel?: string;
+  readonly members?: MemberSource;
+  readonly secrets?: SecretSource;
+}
+
+/** Reads an account's active members; bounded. */
+export interface MemberSource {
+  list(accountId: string): Promise<readonly MemberRecord[]>;
 }
 
 /** Facts about the run that any step may use. */

@@ -1,0 +1,55 @@
+import { KilnError, toErrorRecord } from '../model/errors.ts';
+import { outboxRecordSchema } from '../model/outbox.ts';
+import type { OutboxRecord } from '../model/outbox.ts';
+import { paths } from '../model/paths.ts';
+import { nextDelayMs, retryPolicySchema } from '../engine/retry.ts';
+import type { Runtime } from '../runner/runtime.ts';
+import { dueField } from './due.ts';
+import { remove, StoreConflict } from './store.ts';
+
+const LEASE_MS = 60_000;
+/** A delivery is tried for about a day. */
+const policy = retryPolicySchema.parse({ maxAttempts: 40, baseMs: 5_000, capMs: 60 * 60_000 });
+
+/** How one kind of delivery is made; throws an error record's source when it fails. */
+export type Deliver = (runtime: Runtime, record: OutboxRecord) => Promise<void>;
+
+/**
+ * Makes a delivery that is due. Claimed first, so two callers never send it at the same time. When the process dies between
+ * sending and recording, it is sent again: receivers de-duplicate by the id that every delivery carries.
+ */
+export async function attendOutbox(runtime: Runtime, accountId: string, id: string): Promise<void> {
+  const path = paths.outbox(accountId, id);
+  const { docs } = await runtime.store.get([path]);
+  if (docs[0] === undefined) return;
+  const record = outboxRecordSchema.parse(docs[0].data);
+  const now = runtime.clock.now();
+  const busy = record.state === 'sending' && now < (record.leaseUntil ?? 0);
+  if (record.state === 'sent' || record.state === 'failed' || busy || now < (record.nextAt ?? 0)) return;
+  const attempt = record.attempt + 1;
+  let fence: string;
+  try {
+    const claim = { state: 'sending', attempt, leaseUntil: now + LEASE_MS, due: dueField(id, now + LEASE_MS) };
+    fence = (await runtime.store.commit([{ op: 'update', path, data: claim, ifUpdateTime: docs[0].updateTime }])).updateTime;
+  } catch (error) {
+    if (error instanceof StoreConflict) return;
+    throw error;
+  }
+  const result = await deliveryResult(runtime, { ...record, attempt });
+  await runtime.store.commit([{ op: 'update', path, data: result, ifUpdateTime: fence }]);
+}
+
+async function deliveryResult(runtime: Runtime, record: OutboxRecord): Promise<object> {
+  const deliver = runtime.deliveries[record.kind];
+  try {
+    if (deliver === undefined) throw new KilnError('request.invalid', `no delivery of kind "${record.kind}" is configured`);
+    await deliver(runtime, record);
+    return { state: 'sent', sentAt: runtime.clock.now(), due: remove, leaseUntil: remove, error: remove };
+  } catch (thrown) {
+    const error = toErrorRecord(thrown);
+    const again = error.class !== 'not_retryable' && record.attempt < policy.maxAttempts;
+    if (!again) return { state: 'failed', error, due: remove, leaseUntil: remove };
+    const nextAt = runtime.clock.now() + nextDelayMs(policy, record.attempt, runtime.random, error.retryAfterMs);
+    return { state: 'queued', error, nextAt, due: dueField(record.id, nextAt), leaseUntil: remove };
+  }
+}

@@ -1,0 +1,100 @@
+import { dueRanges } from '../ledger/due.ts';
+import { attendCommand } from '../ledger/commands.ts';
+import { attendEvent } from '../ledger/events.ts';
+import { attendOutbox } from '../ledger/outbox.ts';
+import { attendRequest } from '../ledger/requests.ts';
+import type { Snapshot } from '../ledger/store.ts';
+import { paths } from '../model/paths.ts';
+import { attend } from '../runner/attend.ts';
+import { attendCompletion, attendRun } from '../runner/runs.ts';
+import type { Runtime } from '../runner/runtime.ts';
+
+/** Documents taken from one shard of one collection in one go. */
+const PAGE = 200;
+const AT_ONCE = 20;
+
+/** How the documents of a collection group are attended. */
+export type DueHandler = (runtime: Runtime, snapshot: Snapshot) => Promise<void>;
+
+export interface Tick {
+  readonly at: number;
+  readonly repaired: number;
+  readonly failed: number;
+  /** True when a page was full: more is due than one tick takes. */
+  readonly behind: boolean;
+}
+
+/** Every collection that carries `due`, and the door its documents go through. */
+export const dueHandlers: Readonly<Record<string, DueHandler>> = {
+  steps: (runtime, { path }) => {
+    const [, accountId = '', , runId = '', , key = ''] = path.split('/');
+    return attend(runtime, { accountId, runId, key }, { kind: 'reconciler' });
+  },
+  runs: (runtime, { path }) => {
+    const [, accountId = '', , runId = ''] = path.split('/');
+    return attendRun(runtime, { accountId, runId });
+  },
+  completions: (runtime, { path }) => {
+    const [, accountId = '', , runId = ''] = path.split('/');
+    return attendCompletion(runtime, { accountId, runId });
+  },
+  events: (runtime, { path }) => {
+    const [, accountId = '', , eventId = ''] = path.split('/');
+    return attendEvent(runtime, accountId, eventId);
+  },
+  outbox: (runtime, { path }) => {
+    const [, accountId = '', , id = ''] = path.split('/');
+    return attendOutbox(runtime, accountId, id);
+  },
+  requests: (runtime, { path }) => {
+    const [, accountId = '', , id = ''] = path.split('/');
+    return attendRequest(runtime, accountId, id);
+  },
+  commands: (runtime, { path }) => {
+    const [, accountId = '', , runId = '', , commandId = ''] = path.split('/');
+    return attendCommand(runtime, { accountId, runId }, commandId);
+  },
+};
+
+/**
+ * Finds what is due and attends it: lost triggers, lost doorbells, expired leases, deadlines. Reads only what is due. Running it
+ * twice, or beside a trigger, is harmless, since it goes through the same doors.
+ */
+export async function reconcile(runtime: Runtime, handlers: Readonly<Record<string, DueHandler>> = dueHandlers): Promise<Tick> {
+  // A read tells the database's time; only then is it known what is due.
+  await runtime.store.get([paths.reconciler]);
+  const now = runtime.clock.now();
+  let repaired = 0;
+  let failed = 0;
+  let behind = false;
+  for (const [group, handle] of Object.entries(handlers)) {
+    for (const { from, to } of dueRanges(now)) {
+      const found = await runtime.store.query({
+        from: { group },
+        where: [
+          ['due', '>=', from],
+          ['due', '<=', to],
+        ],
+        orderBy: [['due', 'asc']],
+        limit: PAGE,
+      });
+      behind ||= found.docs.length === PAGE;
+      for (let i = 0; i < found.docs.length; i += AT_ONCE) {
+        const results = await Promise.allSettled(found.docs.slice(i, i + AT_ONCE).map((doc) => repair(runtime, group, doc, handle)));
+        for (const result of results) {
+          if (result.status === 'fulfilled') repaired += 1;
+          else failed += 1;
+        }
+      }
+    }
+  }
+  const tick = { at: now, repaired, failed, behind };
+  await runtime.store.commit([{ op: 'set', path: paths.reconciler, data: { v: 1, ...tick } }]);
+  return tick;
+}
+
+async function repair(runtime: Runtime, group: string, doc: Snapshot, handle: DueHandler): Promise<void> {
+  runtime.observe({ kind: 'repaired', what: group, path: doc.path });
+  await handle(runtime, doc);
+}
+

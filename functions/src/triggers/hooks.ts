@@ -1,0 +1,91 @@
+import { canonicalJson, digest, parseJson } from '../engine/json.ts';
+import type { Json } from '../engine/json.ts';
+import { resolveTemplates } from '../engine/templates.ts';
+import { eventRecord } from '../ledger/events.ts';
+import { storePayload } from '../ledger/payloads.ts';
+import { StoreConflict } from '../ledger/store.ts';
+import { KilnError, toErrorRecord } from '../model/errors.ts';
+import { hookRecordSchema } from '../model/hook.ts';
+import type { HookRecord } from '../model/hook.ts';
+import { idPattern, paths } from '../model/paths.ts';
+import { startRun } from '../runner/runs.ts';
+import type { Runtime } from '../runner/runtime.ts';
+import { verifyWebhook, webhookSchemeSchema } from '../services/webhooks/verify.ts';
+import type { VerifiedWebhook } from '../services/webhooks/verify.ts';
+
+export interface HookRequest {
+  readonly accountId: string;
+  readonly hookId: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly rawBody: Uint8Array;
+}
+
+export interface HookAnswer {
+  readonly status: number;
+  readonly body: object;
+}
+
+const DEFAULT_MAX_BYTES = 1024 * 1024;
+
+/** Unknown hooks and bad signatures are answered alike. */
+const refused: HookAnswer = { status: 401, body: { error: { code: 'auth.required', message: 'the request is not signed as this address expects' } } };
+
+/** Verifies a delivery over its raw bytes, stores what it causes, and only then answers 202. */
+export async function receiveHook(runtime: Runtime, request: HookRequest): Promise<HookAnswer> {
+  if (!idPattern.test(request.accountId) || !idPattern.test(request.hookId)) return refused;
+  const { docs } = await runtime.store.get([paths.hook(request.accountId, request.hookId)]);
+  const hook = docs[0] === undefined ? undefined : hookRecordSchema.parse(docs[0].data);
+  if (hook?.active !== true) return refused;
+  if (request.rawBody.byteLength > (hook.maxBytes ?? DEFAULT_MAX_BYTES)) {
+    return { status: 413, body: { error: { code: 'payload.too_large', message: `the body is over ${hook.maxBytes ?? DEFAULT_MAX_BYTES} bytes` } } };
+  }
+  const keys = hook.keys.map((name) => runtime.services.secrets?.get(name)).filter((key) => key !== undefined);
+  const verdict = verifyWebhook(request, {
+    scheme: webhookSchemeSchema.parse(hook.scheme),
+    keys,
+    now: runtime.clock.now(),
+    ...(hook.contentType === undefined ? {} : { contentType: hook.contentType }),
+  });
+  if (!verdict.ok) return refused;
+  if (hook.events !== undefined && (verdict.eventName === undefined || !hook.events.includes(verdict.eventName))) {
+    return { status: 202, body: { ignored: true, event: verdict.eventName ?? null } };
+  }
+  try {
+    return await accept(runtime, hook, verdict, parseJson(new TextDecoder('utf-8', { fatal: true }).decode(request.rawBody)));
+  } catch (error) {
+    if (error instanceof TypeError) return { status: 400, body: { error: { code: 'payload.invalid_json', message: 'the body is not UTF-8' } } };
+    if (!(error instanceof KilnError)) throw error;
+    const { code, message } = toErrorRecord(error);
+    return { status: 400, body: { error: { code, message } } };
+  }
+}
+
+/** The sender's delivery id is the start key or event id: a repeated delivery is the same run or event. */
+async function accept(runtime: Runtime, hook: HookRecord, verdict: VerifiedWebhook, payload: Json): Promise<HookAnswer> {
+  const { accountId, hookId, target } = hook;
+  const delivery = verdict.deliveryId ?? digest(canonicalJson(payload));
+  if (target.kind === 'start') {
+    const started = await startRun(runtime, {
+      accountId,
+      workflowId: target.workflowId,
+      input: payload,
+      startedBy: { kind: 'webhook', id: hookId },
+      startKey: `hook:${hookId}:${delivery}`,
+      policy: { restartFailed: false },
+      tainted: true,
+    });
+    return { status: 202, body: { runId: started.runId, duplicate: started.reused } };
+  }
+  const eventId = `hook-${digest(`${hookId}/${delivery}`).slice(0, 32)}`;
+  const key = target.key === undefined ? undefined : String(resolveTemplates(target.key, (reference) => (reference.root === 'workflow_input' ? payload : undefined)));
+  const stored = storePayload({ accountId, runId: eventId }, '$event', canonicalJson(payload));
+  const event = { eventId, name: target.name, payload, source: `hook:${hookId}`, ...(key === undefined ? {} : { key }) };
+  const record = eventRecord(accountId, event, stored.payload, runtime.clock.now());
+  try {
+    await runtime.store.commit([{ op: 'create', path: paths.event(accountId, eventId), data: record }, ...stored.writes]);
+  } catch (error) {
+    if (!(error instanceof StoreConflict)) throw error;
+    return { status: 202, body: { eventId, duplicate: true } };
+  }
+  return { status: 202, body: { eventId, duplicate: false } };
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { publishDefinition } from '../ledger/definitions.ts';
+import { KilnError } from '../model/errors.ts';
+import { startRun } from '../runner/runs.ts';
+import { parseDefinition, checkDefinition } from '../engine/preflight.ts';
+import { indexDefinition } from '../engine/definition-index.ts';
+import type { Json } from '../engine/json.ts';
+import type { Operation } from './api.ts';
+
+const startSchema = z.strictObject({
+  workflowId: z.string().min(1),
+  input: z.json().default(null),
+  version: z.number().int().positive().optional(),
+  startKey: z.string().max(500).optional(),
+  policy: z.strictObject({ reuseRunning: z.boolean().optional(), reuseSucceeded: z.boolean().optional(), restartFailed: z.boolean().optional() }).optional(),
+});
+
+const definitionInput = z.strictObject({ definition: z.json(), note: z.string().max(500).optional() });
+
+/** Every op of the callable, with the roles that may use it. */
+export const operations: Readonly<Record<string, Operation>> = {
+  start: {
+    roles: ['operator', 'author'],
+    run: async (runtime, actor, data) => {
+      const { workflowId, input, version, startKey, policy } = startSchema.parse(data);
+      return startRun(runtime, {
+        accountId: actor.accountId,
+        workflowId,
+        input: input as Json,
+        startedBy: { kind: 'user', id: actor.uid },
+        ...(version === undefined ? {} : { version }),
+        ...(startKey === undefined ? {} : { startKey }),
+        ...(policy === undefined ? {} : { policy: present(policy) }),
+      });
+    },
+  },
+  preflight: {
+    roles: ['author', 'operator'],
+    run: async (runtime, _actor, data) => {
+      const parsed = parseDefinition(definitionInput.parse(data).definition);
+      const problems = parsed.definition === undefined ? parsed.problems : checkDefinition(indexDefinition(parsed.definition), runtime.stepTypes);
+      return { problems };
+    },
+  },
+  publish: {
+    roles: ['author'],
+    run: async (runtime, actor, data) => {
+      const { definition, note } = definitionInput.parse(data);
+      const published = await publishDefinition(runtime, { accountId: actor.accountId, definition, by: actor.uid, ...(note === undefined ? {} : { note }) });
+      if (!published.ok) throw new KilnError('definition.invalid', `${published.problems.length} problem(s)`, { data: { problems: published.problems } });
+      return published;
+    },
+  },
+};
+
+function present<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}

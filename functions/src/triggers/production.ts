@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import type { CloudTasksClient } from '@google-cloud/tasks';
+import { getApps, initializeApp } from 'firebase-admin/app';
+import { getFirestore } from 'firebase-admin/firestore';
+import { logger } from 'firebase-functions';
+import { DatabaseClock, observed } from '../ledger/clock.ts';
+import { StoredDefinitions } from '../ledger/definitions.ts';
+import { FirestoreStore } from '../ledger/firestore-store.ts';
+import { StoredMembers } from '../ledger/members.ts';
+import { KilnError } from '../model/errors.ts';
+import { codePlanner, codeWorkflows } from '../durable/index.ts';
+import { StoredControl } from '../runner/control.ts';
+import type { Doorbells, Runtime, TimeLimit } from '../runner/runtime.ts';
+import { createStepRegistry } from '../steps/index.ts';
+import { ActionRegistry } from '../steps/action-registry.ts';
+import type { StepServices } from '../steps/step-type.ts';
+import { CloudTasksDoorbells } from '../timers/doorbells.ts';
+import { TickingDoorbells } from '../timers/ticker.ts';
+import { reconcile } from '../timers/reconciler.ts';
+import { mailDelivery } from './deliveries.ts';
+import { createLlmClient } from '../services/llm.ts';
+import { environmentSecrets } from '../services/secrets.ts';
+import { logRunnerEvent } from '../telemetry/log.ts';
+import { actions } from '../workflows/actions.ts';
+import { readConfig } from './config.ts';
+import type { Config } from './config.ts';
+
+let runtime: Runtime | undefined;
+
+/** The instance's runtime, made when the first event arrives: discovery at deploy time opens no client. */
+export function productionRuntime(): Runtime {
+  runtime ??= createRuntime(readConfig(process.env));
+  return runtime;
+}
+
+/** For test hosts: the same runtime with another clock or services. */
+export function createRuntime(config: Config, replace: Partial<Runtime> & { readonly offset?: () => number } = {}): Runtime {
+  const app = getApps()[0] ?? initializeApp({ projectId: config.project });
+  const { offset, ...overrides } = replace;
+  const clock = new DatabaseClock(() => Date.now(), offset);
+  const store = observed(new FirestoreStore(getFirestore(app)), clock);
+  const made: Runtime = {
+    store,
+    clock,
+    random: Math.random,
+    token: () => randomBytes(15).toString('base64url').replaceAll('-', 'a').replaceAll('_', 'b'),
+    doorbells: { arm: () => Promise.reject(new KilnError('internal', 'no doorbells are configured')) },
+    limitTime,
+    definitions: new StoredDefinitions(store, codeWorkflows()),
+    stepTypes: createStepRegistry(),
+    services: createServices(config, store),
+    code: codePlanner,
+    control: new StoredControl(store, () => clock.now()),
+    followers: [],
+    deliveries: { mail: mailDelivery(config) },
+    observe: logRunnerEvent,
+    ...overrides,
+  };
+  if (overrides.doorbells !== undefined) return made;
+  const ready: Runtime = { ...made, doorbells: doorbellsOf(config, clock, () => reconcile(ready)) };
+  return ready;
+}
+
+function createServices(config: Config, store: Runtime['store']): StepServices {
+  return {
+    actions: new ActionRegistry(actions),
+    members: new StoredMembers(store),
+    secrets: environmentSecrets(process.env, config.secretNames),
+    ...(config.openaiApiKey === undefined
+      ? {}
+      : { llm: createLlmClient({ apiKey: () => config.openaiApiKey, baseUrl: config.openaiBaseUrl, now: () => Date.now() }) }),
+    ...(config.defaultModel === undefined ? {} : { defaultModel: config.defaultModel }),
+  };
+}
+
+function doorbellsOf(config: Config, clock: DatabaseClock, tick: () => Promise<unknown>): Doorbells {
+  if (config.emulated && config.tasksEmulator === undefined) {
+    logger.info('kiln: no Cloud Tasks here; timers are rung by the reconciler, about a second late');
+    return new TickingDoorbells(tick);
+  }
+  const { project, region, tasksEmulator } = config;
+  const url =
+    tasksEmulator === undefined ? `https://${region}-${project}.cloudfunctions.net/doorbell` : `http://${config.functionsEmulator}/${project}/${region}/doorbell`;
+  const account = tasksEmulator === undefined ? { serviceAccount: config.serviceAccount } : {};
+  return new CloudTasksDoorbells(tasksClient(tasksEmulator, project), { project, region, queue: 'doorbell', url, ...account }, () => clock.now());
+}
+
+/** One client an instance, made when the first doorbell is armed. REST: it loads faster than gRPC and is what the local double speaks. */
+function tasksClient(emulator: string | undefined, project: string): () => Promise<CloudTasksClient> {
+  let client: Promise<CloudTasksClient> | undefined;
+  return () => (client ??= connect());
+
+  async function connect(): Promise<CloudTasksClient> {
+    const { CloudTasksClient: Client } = await import('@google-cloud/tasks');
+    if (emulator === undefined) return new Client({ fallback: true });
+    const { PassThroughClient } = await import('google-auth-library');
+    const [host = '127.0.0.1', port = '9499'] = emulator.split(':');
+    // The client's types know another copy of the auth library; the object is the same at run time.
+    const authClient = new PassThroughClient() as never;
+    return new Client({ fallback: true, protocol: 'http', apiEndpoint: host, port: Number(port), projectId: project, authClient });
+  }
+}
+
+/** Runs work under a limit. The signal reaches the SDK calls; work that ignores it is left behind. */
+export const limitTime: TimeLimit = async (ms, work) => {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      const error = new KilnError('step.timeout', `the attempt took longer than ${ms} ms`);
+      controller.abort(error);
+      reject(error);
+    }, ms);
+  });
+  try {
+    return await Promise.race([work(controller.signal), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
