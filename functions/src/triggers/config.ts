@@ -29,7 +29,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     project,
     region: text('KILN_REGION') ?? 'us-central1',
     emulated: text('FUNCTIONS_EMULATOR') === 'true' || text('FIRESTORE_EMULATOR_HOST') !== undefined,
-    tasksEmulator: text('CLOUD_TASKS_EMULATOR_HOST'),
+    // firebase-tools overwrites CLOUD_TASKS_EMULATOR_HOST with its own Tasks emulator, which knows neither /v2 nor schedule times.
+    tasksEmulator: text('KILN_TASKS_HOST') ?? (text('FIREBASE_EMULATOR_HUB') === undefined ? text('CLOUD_TASKS_EMULATOR_HOST') : undefined),
     functionsEmulator: text('KILN_FUNCTIONS_EMULATOR_HOST') ?? '127.0.0.1:5001',
     serviceAccount: text('KILN_SERVICE_ACCOUNT') ?? `${project}@appspot.gserviceaccount.com`,
     openaiApiKey: text('OPENAI_API_KEY'),
