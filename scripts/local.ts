@@ -2,6 +2,7 @@
 import { pinnedPorts, startServices, type Services } from '../emulator-tests/services/index.ts';
 import { buildAll } from './build.ts';
 import { localEnvironment, ownSettings } from './emulator/environment.ts';
+import { ringSchedules } from './emulator/schedule.ts';
 import { SUITE_PORTS, startSuite, type Suite } from './emulator/suite.ts';
 import { describeHolders, portHolders } from './process/ports.ts';
 import { say, step } from './progress.ts';
@@ -46,5 +47,6 @@ export async function startLocal(): Promise<Local> {
       if (isWorthSaying(line)) say(line);
     }),
   );
+  ringSchedules(say);
   return { services, suite, realModel, realMail };
 }
