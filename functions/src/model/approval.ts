@@ -43,6 +43,8 @@ export const agendaSchema = z.strictObject({
   periodMs: z.number(),
   /** Reminders sent so far. */
   reminded: z.number().int().nonnegative(),
+  /** The admins know that nobody is left who could decide. */
+  alerted: z.boolean(),
 });
 export type Agenda = z.infer<typeof agendaSchema>;
 

@@ -1,0 +1,100 @@
+import { digest } from '../engine/json.ts';
+import { iso, nameOf } from '../engine/verdict.ts';
+import type { ApprovalRecord } from '../model/approval.ts';
+import type { MemberRecord } from '../model/member.ts';
+import type { NotificationRecord, OutboxRecord } from '../model/outbox.ts';
+import { paths } from '../model/paths.ts';
+import { dueField } from './due.ts';
+import type { Write } from './store.ts';
+
+type Kind = Extract<NotificationRecord['kind'], 'approval' | 'reminder' | 'escalation' | 'handoff' | 'decided' | 'alert'>;
+
+/** What happened to a request, for those who should know. `n` tells the second reminder from the first. */
+export interface Notice {
+  readonly kind: Kind;
+  readonly n: number;
+  readonly to: readonly string[];
+  readonly text: string;
+}
+
+const ATTEND_WITHIN_MS = 60_000;
+const RETENTION_MS = 90 * 24 * 60 * 60 * 1_000;
+
+/** The page of a request, below the web app's address. Opening it decides nothing: deciding takes a signed-in person's click. */
+export function approvalLink(approval: Pick<ApprovalRecord, 'accountId' | 'approvalId'>): string {
+  return `/approvals/${approval.accountId}/${approval.approvalId}`;
+}
+
+/**
+ * One notification and one mail for each person: their ids follow from request, event and person, and they are created in the
+ * commit that makes the event true. So neither a repeated delivery nor a retried transaction sends a second one.
+ */
+export function noticeWrites(approval: ApprovalRecord, members: ReadonlyMap<string, MemberRecord>, notice: Notice, now: number): readonly Write[] {
+  const link = approvalLink(approval);
+  return [...new Set(notice.to)].flatMap((uid): Write[] => {
+    const member = members.get(uid);
+    if (member === undefined || !member.active) return [];
+    const { accountId, runId } = approval;
+    const id = noticeId(approval.approvalId, notice, uid);
+    const title = titleOf(notice.kind, approval.title);
+    const notification: NotificationRecord = { v: 1, accountId, id, to: uid, kind: notice.kind, title, body: notice.text, link, runId, createdAt: now, expiresAt: now + RETENTION_MS };
+    const mail: OutboxRecord = {
+      v: 1,
+      accountId,
+      id,
+      kind: 'mail',
+      to: member.email,
+      subject: title,
+      body: `Hello ${nameOf(members, uid)},\n\n${notice.text}\n`,
+      link,
+      runId,
+      state: 'queued',
+      attempt: 0,
+      createdAt: now,
+      due: dueField(runId, now + ATTEND_WITHIN_MS),
+      expiresAt: now + RETENTION_MS,
+    };
+    const written: Write = { op: 'create', path: paths.notification(accountId, id), data: notification };
+    return member.email === '' ? [written] : [written, { op: 'create', path: paths.outbox(accountId, id), data: mail }];
+  });
+}
+
+export function noticeId(approvalId: string, notice: Pick<Notice, 'kind' | 'n'>, uid: string): string {
+  return digest(`${approvalId}/${notice.kind}/${notice.n}/${uid}`).slice(0, 32);
+}
+
+function titleOf(kind: Kind, title: string): string {
+  switch (kind) {
+    case 'approval':
+      return `Please decide: ${title}`;
+    case 'reminder':
+      return `Reminder: ${title}`;
+    case 'escalation':
+      return `Passed on to you: ${title}`;
+    case 'handoff':
+      return `Handed to you: ${title}`;
+    case 'decided':
+      return `Decided: ${title}`;
+    case 'alert':
+      return `Nobody can decide: ${title}`;
+  }
+}
+
+/** What is asked, what approving does, and until when. */
+export function askText(approval: ApprovalRecord): string {
+  const effect = approval.effect === undefined ? '' : ` To approve means: ${approval.effect}.`;
+  return `You are asked to decide on "${approval.title}".${effect} Open until ${iso(approval.deadlineAt)}; ${afterDeadline(approval.onDeadline)}.`;
+}
+
+function afterDeadline(onDeadline: ApprovalRecord['onDeadline']): string {
+  switch (onDeadline) {
+    case 'approve':
+      return 'after that it counts as approved';
+    case 'reject':
+      return 'after that it counts as rejected';
+    case 'fail':
+      return 'after that the step fails';
+    case 'escalate':
+      return 'after that it is passed on';
+  }
+}

@@ -1,0 +1,108 @@
+import { parseJson, digest } from '../engine/json.ts';
+import type { Json } from '../engine/json.ts';
+import type { Submitted } from '../engine/verdict.ts';
+import { agendaSchema, approvalRecordSchema, decisionRecordSchema, panelSchema, verdictRecordSchema } from '../model/approval.ts';
+import type { Agenda, ApprovalRecord, Panel, VerdictRecord } from '../model/approval.ts';
+import { memberRecordSchema, MEMBERS_MAX } from '../model/member.ts';
+import type { MemberRecord } from '../model/member.ts';
+import { paths } from '../model/paths.ts';
+import { loadPayload } from './payloads.ts';
+import { heldStep } from './steps.ts';
+import type { Held } from './steps.ts';
+import type { Transaction } from './store.ts';
+
+/** What was shown, as stored. */
+export interface Shown {
+  readonly values?: Json;
+}
+
+/** A request with everything that a decision on it depends on, read in one transaction. */
+export interface Look {
+  readonly approval: ApprovalRecord;
+  readonly panels: readonly Panel[];
+  readonly agenda: Agenda;
+  readonly members: ReadonlyMap<string, MemberRecord>;
+  /** Its step, while that waits for this very request. */
+  readonly held: Held | undefined;
+  readonly accepted: readonly VerdictRecord[];
+  /** Every decision, judged or not, in the order of their making. */
+  readonly submitted: readonly Submitted[];
+  readonly unjudged: readonly Submitted[];
+  readonly shown: Shown;
+  /** What was shown still is what its digest says. */
+  readonly intact: boolean;
+}
+
+export interface ApprovalRef {
+  readonly accountId: string;
+  readonly approvalId: string;
+}
+
+/** Undefined when there is no such request. */
+export async function readApproval(tx: Transaction, ref: ApprovalRef): Promise<Look | undefined> {
+  const { accountId, approvalId } = ref;
+  const found = (await tx.get([paths.approval(accountId, approvalId)])).docs[0];
+  if (found === undefined) return undefined;
+  const approval = approvalRecordSchema.parse(found.data);
+  const panels = panelsOf(approval);
+  // One person, one decision: there are never more than members.
+  const decisions = await tx.query({ from: paths.decisions(accountId, approvalId), where: [], limit: MEMBERS_MAX });
+  const verdictDocs = await tx.query({ from: paths.verdicts(accountId, approvalId), where: [], limit: MEMBERS_MAX });
+  const submitted = decisions.docs
+    .map((doc): Submitted => ({ uid: doc.id, decision: decisionRecordSchema.parse(doc.data), createdAt: doc.createTime }))
+    .sort((a, b) => a.createdAt - b.createdAt || (a.uid < b.uid ? -1 : 1));
+  const verdicts = verdictDocs.docs.map((doc) => verdictRecordSchema.parse(doc.data));
+  const judged = new Set(verdicts.map((verdict) => verdict.by));
+  const stepDoc = (await tx.get([paths.step(accountId, approval.runId, approval.stepKey)])).docs[0];
+  const held = stepDoc === undefined ? undefined : heldStep(stepDoc);
+  const wait = held?.record.state === 'waiting' ? held.record.wait : undefined;
+  return {
+    approval,
+    panels,
+    agenda: agendaSchema.parse(JSON.parse(approval.schedule)),
+    members: await readMembers(tx, accountId, peopleOf(approval, panels, submitted)),
+    held: wait?.kind === 'approval' && wait.approvalId === approvalId ? held : undefined,
+    accepted: verdicts.filter((verdict) => verdict.accepted).sort((a, b) => a.decidedAt - b.decidedAt || (a.by < b.by ? -1 : 1)),
+    submitted,
+    unjudged: submitted.filter(({ uid }) => !judged.has(uid)),
+    ...(await readShown(tx, approval)),
+  };
+}
+
+export function panelsOf(approval: Pick<ApprovalRecord, 'approvers'>): readonly Panel[] {
+  return panelSchema.array().parse(JSON.parse(approval.approvers));
+}
+
+function peopleOf(approval: ApprovalRecord, panels: readonly Panel[], submitted: readonly Submitted[]): readonly string[] {
+  const seats = panels.flatMap((panel) => panel.seats);
+  const others = [approval.startedBy, approval.claimedBy ?? '', ...submitted.map(({ uid }) => uid)].filter((uid) => uid !== '');
+  return [...new Set([...seats, ...others])];
+}
+
+/** The members' documents, with those of their stand-ins. */
+async function readMembers(tx: Transaction, accountId: string, uids: readonly string[]): Promise<ReadonlyMap<string, MemberRecord>> {
+  const members = new Map<string, MemberRecord>();
+  const add = async (wanted: readonly string[]): Promise<void> => {
+    const { docs } = await tx.get(wanted.map((uid) => paths.member(accountId, uid)));
+    for (const doc of docs) if (doc !== undefined) members.set(doc.id, memberRecordSchema.parse(doc.data));
+  };
+  await add(uids);
+  const delegates = [...members.values()].flatMap(({ delegation }) => (delegation === undefined || members.has(delegation.to) ? [] : [delegation.to]));
+  await add([...new Set(delegates)]);
+  return members;
+}
+
+/** All members of an account; the query is bounded by the number that an account may have. */
+export async function allMembers(reader: Pick<Transaction, 'query'>, accountId: string): Promise<readonly MemberRecord[]> {
+  const { docs } = await reader.query({ from: paths.members(accountId), where: [], limit: MEMBERS_MAX });
+  return docs.map((doc) => memberRecordSchema.parse(doc.data));
+}
+
+async function readShown(tx: Transaction, approval: ApprovalRecord): Promise<{ shown: Shown; intact: boolean }> {
+  const text = await loadPayload(tx, approval, approval.shown).catch((error: unknown) => {
+    if (approval.shown.parts === undefined) throw error;
+    return undefined;
+  });
+  if (text === undefined || digest(text) !== approval.digest) return { shown: {}, intact: false };
+  return { shown: parseJson(text) as Shown, intact: true };
+}

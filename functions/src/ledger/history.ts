@@ -1,0 +1,111 @@
+import { canonicalJson, digest } from '../engine/json.ts';
+import { historyEntrySchema } from '../model/history.ts';
+import type { HistoryEntry } from '../model/history.ts';
+import { paths } from '../model/paths.ts';
+import type { RunRef } from '../model/paths.ts';
+import type { Snapshot, Store, Transaction, Write } from './store.ts';
+
+/** What somebody did, before it has a place in the chain. */
+export interface Happening {
+  readonly kind: string;
+  readonly by: string;
+  readonly text: string;
+  readonly data?: object;
+}
+
+export const GENESIS = '0'.repeat(64);
+
+const PAGE = 500;
+const ID_DIGITS = 9;
+
+/**
+ * The writes that append to a run's history. Reads the newest entry through `tx`, so call it before the first write. Two
+ * appenders at once conflict (the id is the number), and one of them goes again.
+ */
+export function appendHistory(tx: Transaction, ref: RunRef, happenings: readonly Happening[], at: number): Promise<readonly Write[]> {
+  return append(tx, paths.historyOf(ref.accountId, ref.runId), happenings, at);
+}
+
+/** The same for what concerns the whole account: members, roles, delegations. */
+export function appendAudit(tx: Transaction, accountId: string, happenings: readonly Happening[], at: number): Promise<readonly Write[]> {
+  return append(tx, paths.audit(accountId), happenings, at);
+}
+
+async function append(tx: Transaction, collection: string, happenings: readonly Happening[], at: number): Promise<readonly Write[]> {
+  if (happenings.length === 0) return [];
+  const { docs } = await tx.query({ from: collection, where: [], orderBy: [['n', 'desc']], limit: 1 });
+  const newest = docs[0] === undefined ? undefined : historyEntrySchema.parse(docs[0].data);
+  return chain(newest, happenings, at).map((entry) => ({ op: 'create', path: `${collection}/${entryId(entry.n)}`, data: entry }));
+}
+
+export function entryId(n: number): string {
+  return String(n).padStart(ID_DIGITS, '0');
+}
+
+/** Links happenings to the end of a chain. Pure. */
+export function chain(newest: HistoryEntry | undefined, happenings: readonly Happening[], at: number): readonly HistoryEntry[] {
+  const entries: HistoryEntry[] = [];
+  for (const { kind, by, text, data } of happenings) {
+    const before = entries.at(-1) ?? newest;
+    const body = {
+      v: 1 as const,
+      n: (before?.n ?? 0) + 1,
+      at,
+      kind,
+      by,
+      text,
+      ...(data === undefined ? {} : { data: canonicalJson(data) }),
+      prev: before?.hash ?? GENESIS,
+    };
+    entries.push({ ...body, hash: hashOf(body) });
+  }
+  return entries;
+}
+
+function hashOf(body: Omit<HistoryEntry, 'hash'>): string {
+  return digest(canonicalJson(body));
+}
+
+export type Verification =
+  | { readonly ok: true; readonly entries: number; readonly head: string }
+  | { readonly ok: false; readonly n: number; readonly problem: string };
+
+/**
+ * Checks a whole chain: shape, numbers without a gap, each link, each hash. `known` is a head that was noted down outside
+ * the database (an export, a ticket): with it, a chain that was cut short or rewritten as a whole shows, too. Pure.
+ */
+export function verifyHistory(documents: readonly object[], known?: { readonly n: number; readonly hash: string }): Verification {
+  let before: HistoryEntry | undefined;
+  for (const [position, document] of documents.entries()) {
+    const n = position + 1;
+    const parsed = historyEntrySchema.safeParse(document);
+    if (!parsed.success) return { ok: false, n, problem: `entry ${n} has not the shape of an entry` };
+    const { hash, ...body } = parsed.data;
+    if (body.n !== n) return { ok: false, n, problem: `entry ${n} is missing; entry ${body.n} stands in its place` };
+    if (body.prev !== (before?.hash ?? GENESIS)) return { ok: false, n, problem: `entry ${n} does not continue the entry before it` };
+    if (hashOf(body) !== hash) return { ok: false, n, problem: `entry ${n} was changed after it was written` };
+    if (known?.n === n && known.hash !== hash) return { ok: false, n, problem: `entry ${n} is not the one that was noted down` };
+    before = parsed.data;
+  }
+  if (known !== undefined && known.n > documents.length) {
+    return { ok: false, n: documents.length + 1, problem: `entries after ${documents.length} are missing; ${known.n} were noted down` };
+  }
+  return { ok: true, entries: documents.length, head: before?.hash ?? GENESIS };
+}
+
+/** One entry a line, as stored: what an auditor keeps, and what `verifyHistory` reads back. */
+export function exportHistory(documents: readonly object[]): string {
+  return documents.map((document) => `${canonicalJson(document)}\n`).join('');
+}
+
+/** Every entry of a run's history or an account's audit, in order. */
+export async function readHistory(store: Pick<Store, 'query'>, collection: string): Promise<readonly Snapshot['data'][]> {
+  const entries: Snapshot['data'][] = [];
+  for (let after = 0; ; ) {
+    const { docs } = await store.query({ from: collection, where: [['n', '>', after]], orderBy: [['n', 'asc']], limit: PAGE });
+    entries.push(...docs.map((doc) => doc.data));
+    const last = docs.at(-1)?.data['n'];
+    if (docs.length < PAGE || typeof last !== 'number') return entries;
+    after = last;
+  }
+}
