@@ -15,17 +15,27 @@ setGlobalOptions({ region, maxInstances: 100, memory: '512MiB', concurrency: 40,
 
 const account = 'accounts/{accountId}';
 
-export const stepCreated = created(`${account}/runs/{runId}/steps/{key}`, { timeoutSeconds: 540 }, (h, runtime, event) => h.stepCreated(runtime, event.params, event.data));
+export const stepCreated = created(`${account}/runs/{runId}/steps/{key}`, { timeoutSeconds: 540 }, (h, runtime, event) =>
+  h.stepCreated(runtime, event.params, event.data),
+);
 export const runCreated = created(`${account}/runs/{runId}`, {}, (h, runtime, event) => h.runCreated(runtime, event.params));
 export const runEnded = created(`${account}/completions/{runId}`, {}, (h, runtime, event) => h.runEnded(runtime, event.params));
-export const decisionCreated = created(`${account}/approvals/{approvalId}/decisions/{uid}`, {}, (h, runtime, event) => h.decisionCreated(runtime, event.params));
-export const commandCreated = created(`${account}/runs/{runId}/commands/{commandId}`, { timeoutSeconds: 540 }, (h, runtime, event) => h.commandCreated(runtime, event.params));
+export const decisionCreated = created(`${account}/approvals/{approvalId}/decisions/{uid}`, {}, (h, runtime, event) =>
+  h.decisionCreated(runtime, event.params),
+);
+export const commandCreated = created(`${account}/runs/{runId}/commands/{commandId}`, { timeoutSeconds: 540 }, (h, runtime, event) =>
+  h.commandCreated(runtime, event.params),
+);
 export const eventCreated = created(`${account}/events/{eventId}`, {}, (h, runtime, event) => h.eventCreated(runtime, event.params));
 export const outboxCreated = created(`${account}/outbox/{id}`, {}, (h, runtime, event) => h.outboxCreated(runtime, event.params));
 export const requestCreated = created(`${account}/requests/{id}`, {}, (h, runtime, event) => h.requestCreated(runtime, event.params));
 
 export const doorbell = onTaskDispatched(
-  { timeoutSeconds: 540, retryConfig: { maxAttempts: 8, minBackoffSeconds: 2, maxBackoffSeconds: 300 }, rateLimits: { maxConcurrentDispatches: 500 } },
+  {
+    timeoutSeconds: 540,
+    retryConfig: { maxAttempts: 8, minBackoffSeconds: 2, maxBackoffSeconds: 300 },
+    rateLimits: { maxConcurrentDispatches: 500 },
+  },
   async (request) => {
     const { handlers, runtime } = await load();
     await handlers.doorbell(runtime, request.data);
@@ -53,7 +63,11 @@ export const http = onRequest({ invoker: 'public' }, async (request, response) =
 type CreatedEvent = FirestoreEvent<QueryDocumentSnapshot | undefined, Record<string, string>>;
 
 /** A trigger on a document's creation, redelivered when it throws. Handlers are imported when called: discovery stays quick. */
-function created(document: string, options: Partial<DocumentOptions>, handle: (handlers: typeof Handlers, runtime: Runtime, event: CreatedEvent) => Promise<void>) {
+function created(
+  document: string,
+  options: Partial<DocumentOptions>,
+  handle: (handlers: typeof Handlers, runtime: Runtime, event: CreatedEvent) => Promise<void>,
+) {
   return onDocumentCreated({ document, retry: true, ...options }, async (event) => {
     const { handlers, runtime } = await load();
     await handle(handlers, runtime, event as CreatedEvent);

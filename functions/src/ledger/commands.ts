@@ -51,19 +51,28 @@ async function carryOut(runtime: Runtime, ref: RunRef, command: CommandRecord): 
 /** Touches every live step, so that each step in flight fails its compare-and-set, looks again and obeys. */
 async function setGate(runtime: Runtime, ref: RunRef, gate: 'paused' | 'open'): Promise<string> {
   const touched: string[] = [];
-  for (let more = true; more; ) {
+  for (let more = true; more;) {
     more = await runtime.store.transaction(async (tx) => {
       const path = paths.run(ref.accountId, ref.runId);
       const { docs } = await tx.get([path]);
       if (docs[0] === undefined) throw new KilnError('run.not_found', `run ${ref.runId} does not exist`);
       const run = runRecordSchema.parse(docs[0].data);
-      if (terminalRunStatuses.has(run.status)) throw new KilnError('request.invalid', `the run is ${run.status}; nothing is left to ${gate === 'paused' ? 'pause' : 'resume'}`);
+      if (terminalRunStatuses.has(run.status))
+        throw new KilnError('request.invalid', `the run is ${run.status}; nothing is left to ${gate === 'paused' ? 'pause' : 'resume'}`);
       const live = await tx.query(liveSteps(ref, LIVE_CHUNK));
       const now = runtime.clock.now();
-      const steps = live.docs.map((doc) => ({ doc, record: stepRecordSchema.parse(doc.data) })).filter(({ record }) => record.gate !== gate);
+      const steps = live.docs
+        .map((doc) => ({ doc, record: stepRecordSchema.parse(doc.data) }))
+        .filter(({ record }) => record.gate !== gate);
       for (const { doc, record } of steps) {
-        const due = gate === 'paused' && record.state === 'ready' ? remove : record.state === 'ready' ? dueField(ref.runId, now) : undefined;
-        tx.write({ op: 'update', path: stepPath(record), data: { gate, ...(due === undefined ? {} : { due }) }, ifUpdateTime: doc.updateTime });
+        const due =
+          gate === 'paused' && record.state === 'ready' ? remove : record.state === 'ready' ? dueField(ref.runId, now) : undefined;
+        tx.write({
+          op: 'update',
+          path: stepPath(record),
+          data: { gate, ...(due === undefined ? {} : { due }) },
+          ifUpdateTime: doc.updateTime,
+        });
         touched.push(record.key);
       }
       tx.write({ op: 'update', path, data: { status: gate === 'paused' ? 'paused' : 'running' } });

@@ -43,7 +43,11 @@ export async function endRun(ledger: Ledger, ref: RunRef, ending: Ending, also: 
       const stepKey = ending.failedStep === undefined ? {} : { stepKey: ending.failedStep };
       const more = live.docs.length > LIVE_CHUNK;
       const data = more
-        ? { status: 'cancelling', ending: error === undefined ? { status } : { status, error }, due: dueField(ref.runId, now + CONTINUE_WITHIN_MS) }
+        ? {
+            status: 'cancelling',
+            ending: error === undefined ? { status } : { status, error },
+            due: dueField(ref.runId, now + CONTINUE_WITHIN_MS),
+          }
         : { status, endedAt: now, due: remove, ending: remove, ...(error === undefined ? {} : { error: { ...error, ...stepKey } }) };
       tx.write({ op: 'update', path, data });
       if (more) return 'more';
@@ -73,6 +77,14 @@ function endStepWrites(snapshot: Snapshot, ending: Ending, now: number): readonl
   const { failedStep, error } = ending;
   if (snapshot.data['key'] !== failedStep || error === undefined) return cancelStepWrites(snapshot, now);
   const record = stepRecordSchema.parse(snapshot.data);
-  const data = { state: 'failed', endedAt: now, due: remove, lease: remove, wakeAt: remove, error, attempts: closeAttempt(record, now, 'failed', error) };
+  const data = {
+    state: 'failed',
+    endedAt: now,
+    due: remove,
+    lease: remove,
+    wakeAt: remove,
+    error,
+    attempts: closeAttempt(record, now, 'failed', error),
+  };
   return [{ op: 'update', path: stepPath(record), data, ifUpdateTime: snapshot.updateTime }];
 }

@@ -117,7 +117,10 @@ async function meet(runtime: Runtime, event: EventRecord, wait: WaitRecord): Pro
     const still = held.record.state === 'waiting' && held.record.wait?.kind === 'event' && held.record.wait.waitId === wait.waitId;
     if (waitRecordSchema.parse(waitDoc.data).state === 'closed' || !still) return false;
     const now = runtime.clock.now();
-    const output = canonicalJson({ timedOut: false, event: { id: event.eventId, name: event.name, key: event.key ?? null, receivedAt: event.receivedAt, payload } });
+    const output = canonicalJson({
+      timedOut: false,
+      event: { id: event.eventId, name: event.name, key: event.key ?? null, receivedAt: event.receivedAt, payload },
+    });
     const writes = await finishWait(runtime, held, output, tx);
     for (const write of writes) tx.write(write);
     tx.write({ op: 'update', path: paths.wait(accountId, wait.waitId), data: { state: 'closed', endedAt: now, eventId: event.eventId } });

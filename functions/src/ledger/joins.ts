@@ -47,7 +47,9 @@ export async function countLane(tx: Transaction, lane: Lane, inherited: Inherite
       const joinPath = paths.step(accountId, runId, `${lane.ownerKey}.$join`);
       const existing = await tx.get([joinPath]);
       if (existing.docs[0] !== undefined) return writes;
-      writes.push(createJoin(lane, { ...inherited, activeMs: after.activeMs }, { reason: 'complete', seqSum: after.seqSum, lanes: lane.lanes }));
+      writes.push(
+        createJoin(lane, { ...inherited, activeMs: after.activeMs }, { reason: 'complete', seqSum: after.seqSum, lanes: lane.lanes }),
+      );
       return writes;
     }
     member = node;
@@ -57,7 +59,12 @@ export async function countLane(tx: Transaction, lane: Lane, inherited: Inherite
 }
 
 /** Fires the join before all lanes ended, unless it has fired already. */
-export async function joinEarly(tx: Transaction, lane: Lane, cause: Pick<JoinCause, 'reason' | 'mark'>, inherited: Inherited): Promise<readonly Write[]> {
+export async function joinEarly(
+  tx: Transaction,
+  lane: Lane,
+  cause: Pick<JoinCause, 'reason' | 'mark'>,
+  inherited: Inherited,
+): Promise<readonly Write[]> {
   const { docs } = await tx.get([paths.step(inherited.from.accountId, inherited.from.runId, `${lane.ownerKey}.$join`)]);
   return docs[0] === undefined ? [createJoin(lane, inherited, { ...cause, seqSum: inherited.seq, lanes: 1 })] : [];
 }

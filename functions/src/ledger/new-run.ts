@@ -27,7 +27,10 @@ export interface NewRun {
 export function newRunWrites(start: NewRun): readonly Write[] {
   const depth = start.chainDepth ?? 0;
   if (depth > definitionLimits.maxChainDepth) {
-    throw new KilnError('run.too_deep', `"${start.workflowId}" would be run number ${depth} of a chain; ${definitionLimits.maxChainDepth} is the limit`);
+    throw new KilnError(
+      'run.too_deep',
+      `"${start.workflowId}" would be run number ${depth} of a chain; ${definitionLimits.maxChainDepth} is the limit`,
+    );
   }
   const ref = { accountId: start.accountId, runId: start.runId };
   const stored = storePayload(ref, '$input', start.input);

@@ -66,7 +66,11 @@ export function cancelStepWrites(snapshot: Snapshot, now: number): readonly Writ
   ];
   const { accountId, runId, wait } = record;
   if (wait?.kind === 'approval') {
-    writes.push({ op: 'update', path: paths.approval(accountId, wait.approvalId), data: { status: 'cancelled', endedAt: now, due: remove } });
+    writes.push({
+      op: 'update',
+      path: paths.approval(accountId, wait.approvalId),
+      data: { status: 'cancelled', endedAt: now, due: remove },
+    });
     writes.push({ op: 'update', path: paths.run(accountId, runId), data: { pendingApprovals: increment(-1) } });
   } else if (wait?.kind === 'event') {
     writes.push({ op: 'update', path: paths.wait(accountId, wait.waitId), data: { state: 'closed', endedAt: now } });

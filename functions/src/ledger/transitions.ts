@@ -28,11 +28,7 @@ export type Outcome =
   | { readonly kind: 'failed'; readonly error: ErrorRecord; readonly output?: string; readonly details?: string };
 
 /** Takes a step for one attempt. One write; the returned hold fences the result. */
-export async function claim(
-  ledger: Ledger,
-  held: Held,
-  options: { token: string; leaseMs: number; input?: string },
-): Promise<Held> {
+export async function claim(ledger: Ledger, held: Held, options: { token: string; leaseMs: number; input?: string }): Promise<Held> {
   const now = ledger.clock.now();
   const { record } = held;
   const attempt: Attempt = { n: record.attempt + 1, startedAt: now };
@@ -82,15 +78,27 @@ export function suspendWrites(ledger: Ledger, held: Held, options: SuspendOption
     ...(record.startedAt === undefined ? { startedAt: now } : {}),
     ...(stored === undefined ? {} : { input: stored.payload }),
     ...(options.details === undefined ? {} : { details: options.details }),
-    ...(options.error === undefined ? {} : { error: options.error, attempts: closeAttempt(record, now, 'failed', options.error, options.wakeAt) }),
+    ...(options.error === undefined
+      ? {}
+      : { error: options.error, attempts: closeAttempt(record, now, 'failed', options.error, options.wakeAt) }),
   };
-  return [{ op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime }, ...(stored?.writes ?? []), ...(options.also ?? [])];
+  return [
+    { op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime },
+    ...(stored?.writes ?? []),
+    ...(options.also ?? []),
+  ];
 }
 
 /** Nobody knows whether the attempt's effect happened: a person or a check settles it. */
 export async function leaveUnresolved(ledger: Ledger, held: Held, error: ErrorRecord): Promise<void> {
   const { record } = held;
-  const data = { state: 'unresolved', lease: remove, due: remove, error, attempts: closeAttempt(record, ledger.clock.now(), 'lost', error) };
+  const data = {
+    state: 'unresolved',
+    lease: remove,
+    due: remove,
+    error,
+    attempts: closeAttempt(record, ledger.clock.now(), 'lost', error),
+  };
   await ledger.store.commit([{ op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime }]);
 }
 
@@ -154,7 +162,12 @@ function planFinish(held: Held, { index, outcome, owner, next }: FinishOptions):
 }
 
 /** The writes of an ending; `tx` is needed where lanes are counted. The step's own update is fenced by the hold. */
-export async function finishWrites(ledger: Ledger, held: Held, options: FinishOptions, tx: Transaction | undefined): Promise<readonly Write[]> {
+export async function finishWrites(
+  ledger: Ledger,
+  held: Held,
+  options: FinishOptions,
+  tx: Transaction | undefined,
+): Promise<readonly Write[]> {
   const { continuation, ending } = planFinish(held, options);
   const now = ledger.clock.now();
   const { record } = held;
@@ -172,7 +185,12 @@ export async function finishWrites(ledger: Ledger, held: Held, options: FinishOp
   return writes;
 }
 
-async function nextWrites({ next, mark }: Continuation, inherited: Inherited, options: FinishOptions, tx: Transaction | undefined): Promise<readonly Write[]> {
+async function nextWrites(
+  { next, mark }: Continuation,
+  inherited: Inherited,
+  options: FinishOptions,
+  tx: Transaction | undefined,
+): Promise<readonly Write[]> {
   switch (next.kind) {
     case 'step':
       return [createNext(next, inherited)];
@@ -230,12 +248,20 @@ function endingWrites(ending: Held, outcome: Outcome, now: number, ifUpdateTime:
       : { attempts: closeAttempt(record, now, outcome.kind, outcome.kind === 'failed' ? outcome.error : undefined) }),
   };
   const update: Write =
-    ifUpdateTime === undefined ? { op: 'update', path: stepPath(record), data } : { op: 'update', path: stepPath(record), data, ifUpdateTime };
+    ifUpdateTime === undefined
+      ? { op: 'update', path: stepPath(record), data }
+      : { op: 'update', path: stepPath(record), data, ifUpdateTime };
   return [update, ...(stored?.writes ?? [])];
 }
 
 /** Closes the attempt that is under way, if one is. */
-export function closeAttempt(record: StepRecord, now: number, outcome: Attempt['outcome'], error?: ErrorRecord, nextAt?: number): Attempt[] {
+export function closeAttempt(
+  record: StepRecord,
+  now: number,
+  outcome: Attempt['outcome'],
+  error?: ErrorRecord,
+  nextAt?: number,
+): Attempt[] {
   const last = record.attempts.at(-1);
   if (last === undefined || last.endedAt !== undefined) return record.attempts;
   const closed: Attempt = {

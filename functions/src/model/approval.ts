@@ -22,7 +22,9 @@ export const quorumSchema = z.union([
   z.literal('any'),
   z.literal('all'),
   z.strictObject({ quorum: z.number().int().min(1).max(100) }),
-  z.strictObject({ groups: z.array(z.strictObject({ name: z.string(), approvers: approversSchema, min: z.number().int().min(1) })).min(1) }),
+  z.strictObject({
+    groups: z.array(z.strictObject({ name: z.string(), approvers: approversSchema, min: z.number().int().min(1) })).min(1),
+  }),
 ]);
 export type QuorumRule = z.infer<typeof quorumSchema>;
 
@@ -53,7 +55,11 @@ export const evidenceSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('text'), title: z.string().optional(), text: z.string() }),
   z.strictObject({ kind: z.literal('markdown'), title: z.string().optional(), markdown: z.string() }),
   z.strictObject({ kind: z.literal('table'), title: z.string().optional(), rows: z.array(z.tuple([z.string(), z.json()])) }),
-  z.strictObject({ kind: z.literal('links'), title: z.string().optional(), links: z.array(z.strictObject({ label: z.string(), url: z.string() })) }),
+  z.strictObject({
+    kind: z.literal('links'),
+    title: z.string().optional(),
+    links: z.array(z.strictObject({ label: z.string(), url: z.string() })),
+  }),
   z.strictObject({ kind: z.literal('diff'), title: z.string().optional(), before: z.json(), after: z.json() }),
   z.strictObject({ kind: z.literal('json'), title: z.string().optional(), value: z.json() }),
 ]);

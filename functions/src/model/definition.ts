@@ -31,7 +31,9 @@ export const inputMappingSchema = z.discriminatedUnion('source', [
 ]);
 export type InputMapping = z.infer<typeof inputMappingSchema>;
 
-export const stepIdSchema = z.string().regex(stepIdPattern, 'a step id starts with a letter and has at most 64 letters, digits, "-" or "_"');
+export const stepIdSchema = z
+  .string()
+  .regex(stepIdPattern, 'a step id starts with a letter and has at most 64 letters, digits, "-" or "_"');
 
 /** A name that becomes part of a step key: a branch, or the code of a business exception. */
 export const branchNameSchema = z
@@ -160,7 +162,9 @@ export const loopStepSchema = z.strictObject({
 export const parallelStepSchema = z.strictObject({
   ...withException,
   type: z.literal('parallel'),
-  branches: z.record(branchNameSchema, stepListSchema).refine((branches) => Object.keys(branches).length > 0, 'a parallel needs at least one branch'),
+  branches: z
+    .record(branchNameSchema, stepListSchema)
+    .refine((branches) => Object.keys(branches).length > 0, 'a parallel needs at least one branch'),
   policy: z.enum(['settled', 'all', 'any']).optional(),
 });
 
@@ -251,7 +255,11 @@ export const definitionSchema = z.strictObject({
   destinations: z.array(destinationSchema).max(10).optional(),
   reconcile: reconcileSchema.optional(),
   context: z
-    .strictObject({ documents: z.array(z.string()).optional(), collections: z.array(z.string()).optional(), department: z.boolean().optional() })
+    .strictObject({
+      documents: z.array(z.string()).optional(),
+      collections: z.array(z.string()).optional(),
+      department: z.boolean().optional(),
+    })
     .optional(),
   /** Fields of the input that only operators and named approvers may read. */
   sensitive: z.array(z.string()).optional(),

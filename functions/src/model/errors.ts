@@ -19,16 +19,34 @@ interface CodeEntry {
 /** Every stable error code. The documentation's table is generated from here. */
 export const errorCodes = {
   // template
-  'template.syntax': { class: 'not_retryable', help: 'The text between {{ and }} is not a reference. Write {{workflow_input.a.b}}, {{step.id.path}}, {{loop_item.field}} or {{secret.NAME}}.' },
-  'template.missing_path': { class: 'not_retryable', help: 'The value has no such path. Use the nearest key that the message names, or declare a default: {{step.id.path | default: "x"}}.' },
-  'template.missing_step': { class: 'not_retryable', help: 'No step of that id can be seen from here, or it did not run. Reference an earlier step of the same or an outer list.' },
-  'template.too_large': { class: 'not_retryable', help: 'The filled-in text is over its limit. Insert less, or pass the value whole as an input instead of inside text.' },
+  'template.syntax': {
+    class: 'not_retryable',
+    help: 'The text between {{ and }} is not a reference. Write {{workflow_input.a.b}}, {{step.id.path}}, {{loop_item.field}} or {{secret.NAME}}.',
+  },
+  'template.missing_path': {
+    class: 'not_retryable',
+    help: 'The value has no such path. Use the nearest key that the message names, or declare a default: {{step.id.path | default: "x"}}.',
+  },
+  'template.missing_step': {
+    class: 'not_retryable',
+    help: 'No step of that id can be seen from here, or it did not run. Reference an earlier step of the same or an outer list.',
+  },
+  'template.too_large': {
+    class: 'not_retryable',
+    help: 'The filled-in text is over its limit. Insert less, or pass the value whole as an input instead of inside text.',
+  },
   // condition
   'condition.syntax': { class: 'not_retryable', help: 'The expression is not valid CEL. See the guide to conditions.' },
   'condition.type': { class: 'not_retryable', help: 'The expression must yield true or false, and its operands must fit each other.' },
-  'condition.failed': { class: 'not_retryable', help: 'The expression could not be evaluated on these values, often because a field is missing. Test it with has(…) first.' },
+  'condition.failed': {
+    class: 'not_retryable',
+    help: 'The expression could not be evaluated on these values, often because a field is missing. Test it with has(…) first.',
+  },
   // payload
-  'payload.unsupported': { class: 'not_retryable', help: 'The value cannot be written as JSON (undefined in a list, NaN, Infinity, BigInt, Date, Map, Set, function, class instance or a cycle). Convert it before returning it.' },
+  'payload.unsupported': {
+    class: 'not_retryable',
+    help: 'The value cannot be written as JSON (undefined in a list, NaN, Infinity, BigInt, Date, Map, Set, function, class instance or a cycle). Convert it before returning it.',
+  },
   'payload.too_large': { class: 'not_retryable', help: 'The value is over 8 MiB. Store it elsewhere and return a reference.' },
   'payload.too_deep': { class: 'not_retryable', help: 'The value is nested deeper than 100 levels. Flatten it.' },
   'payload.invalid_json': { class: 'not_retryable', help: 'The text is not JSON. Send a JSON document in UTF-8.' },
@@ -37,16 +55,31 @@ export const errorCodes = {
   'schema.invalid': { class: 'not_retryable', help: 'The declared JSON Schema is not usable. See the message.' },
   // definition
   'definition.invalid': { class: 'not_retryable', help: 'The workflow definition has problems; all of them are listed.' },
-  'definition.not_found': { class: 'not_retryable', help: 'No such workflow or version in this account. Publish it first, or check the id.' },
-  'preflight.failed': { class: 'not_retryable', help: 'The run was rejected before its first step; every problem is listed. Fix them and start again.' },
+  'definition.not_found': {
+    class: 'not_retryable',
+    help: 'No such workflow or version in this account. Publish it first, or check the id.',
+  },
+  'preflight.failed': {
+    class: 'not_retryable',
+    help: 'The run was rejected before its first step; every problem is listed. Fix them and start again.',
+  },
   // duration and time
-  'duration.invalid': { class: 'not_retryable', help: 'A duration is a number of milliseconds or text such as "90s", "15m", "24h", "7d", "2w".' },
+  'duration.invalid': {
+    class: 'not_retryable',
+    help: 'A duration is a number of milliseconds or text such as "90s", "15m", "24h", "7d", "2w".',
+  },
   'date.invalid': { class: 'not_retryable', help: 'A date is ISO 8601 text with a zone, such as 2026-12-24T18:00:00Z.' },
   'schedule.invalid': { class: 'not_retryable', help: 'The cron expression or the time zone is not valid.' },
   // step
   'step.timeout': { class: 'retryable', help: 'The attempt took longer than the step’s timeout. Raise it or make the call faster.' },
-  'step.exceeds_limit': { class: 'not_retryable', help: 'The attempts were ended by the platform before they returned. The step needs longer than a function may run: split it, or lower its timeout.' },
-  'step.lost': { class: 'unknown_outcome', help: 'The process died during the attempt. Nobody knows whether the effect happened. Check the target, then settle the step; or declare the step idempotent so that it is repeated.' },
+  'step.exceeds_limit': {
+    class: 'not_retryable',
+    help: 'The attempts were ended by the platform before they returned. The step needs longer than a function may run: split it, or lower its timeout.',
+  },
+  'step.lost': {
+    class: 'unknown_outcome',
+    help: 'The process died during the attempt. Nobody knows whether the effect happened. Check the target, then settle the step; or declare the step idempotent so that it is repeated.',
+  },
   'step.rejected': { class: 'business', help: 'A person rejected the request.' },
   'step.action_unknown': { class: 'not_retryable', help: 'No action of that name is registered in the deployed code.' },
   'step.failed': { class: 'not_retryable', help: 'The step’s own code threw an error. See the message and the attempt.' },
@@ -55,39 +88,84 @@ export const errorCodes = {
   'step.child_failed': { class: 'not_retryable', help: 'The child run did not complete. Open it to see why.' },
   'step.unknown_type': { class: 'not_retryable', help: 'The deployed code does not know this step type. Deploy the version that does.' },
   'loop.not_a_list': { class: 'not_retryable', help: 'The loop’s source is not a list. The message names the path and what is there.' },
-  'loop.too_many_items': { class: 'not_retryable', help: 'The list is longer than the loop allows. Raise maxItems or page through the source.' },
-  'wait.timeout': { class: 'business', help: 'The event did not come before the wait’s timeout. Handle it with onException, or leave onTimeout at its default.' },
+  'loop.too_many_items': {
+    class: 'not_retryable',
+    help: 'The list is longer than the loop allows. Raise maxItems or page through the source.',
+  },
+  'wait.timeout': {
+    class: 'business',
+    help: 'The event did not come before the wait’s timeout. Handle it with onException, or leave onTimeout at its default.',
+  },
   'approval.expired': { class: 'business', help: 'Nobody decided before the deadline.' },
-  'approval.no_eligible': { class: 'not_retryable', help: 'No member may decide this request. Check roles, departments and the four-eyes rule.' },
+  'approval.no_eligible': {
+    class: 'not_retryable',
+    help: 'No member may decide this request. Check roles, departments and the four-eyes rule.',
+  },
   // run
   'run.deadline': { class: 'not_retryable', help: 'The run’s wall-clock deadline passed.' },
-  'run.active_timeout': { class: 'not_retryable', help: 'The run was active for longer than its limit (waiting does not count). Raise timeout in the definition.' },
+  'run.active_timeout': {
+    class: 'not_retryable',
+    help: 'The run was active for longer than its limit (waiting does not count). Raise timeout in the definition.',
+  },
   'run.too_many_steps': { class: 'not_retryable', help: 'The run reached its limit of steps. Raise limits.maxSteps if that is intended.' },
   'run.too_deep': { class: 'not_retryable', help: 'Runs started runs more than 8 levels deep. Break the chain.' },
   'run.cancelled': { class: 'not_retryable', help: 'An operator or the parent run cancelled it.' },
   'run.not_found': { class: 'not_retryable', help: 'No such run in this account.' },
-  'run.diverged': { class: 'not_retryable', help: 'The code no longer matches what the run has recorded. Fork the run onto the new code, or deploy the old one.' },
+  'run.diverged': {
+    class: 'not_retryable',
+    help: 'The code no longer matches what the run has recorded. Fork the run onto the new code, or deploy the old one.',
+  },
   // outside calls
   'http.client_error': { class: 'not_retryable', help: 'The target refused the request (4xx). See the recorded response.' },
   'http.server_error': { class: 'retryable', help: 'The target failed (5xx). It is tried again under the step’s policy.' },
   'http.rate_limited': { class: 'retryable', help: 'The target asked to slow down (429). Retry-After is honoured.' },
-  'http.connection': { class: 'retryable', help: 'The connection could not be made, or it broke on a request that may safely be repeated.' },
+  'http.connection': {
+    class: 'retryable',
+    help: 'The connection could not be made, or it broke on a request that may safely be repeated.',
+  },
   'http.interrupted': { class: 'unknown_outcome', help: 'The connection broke after the request was sent; it may have taken effect.' },
-  'http.blocked_address': { class: 'not_retryable', help: 'The address is private, loopback, link-local or a metadata service. Only public addresses are called.' },
+  'http.blocked_address': {
+    class: 'not_retryable',
+    help: 'The address is private, loopback, link-local or a metadata service. Only public addresses are called.',
+  },
   'http.too_large': { class: 'not_retryable', help: 'The response is over its size limit.' },
-  'http.redirect': { class: 'not_retryable', help: 'The target redirected too often, or in a way that would pass data on to another host. Call the final address directly.' },
-  'http.invalid_response': { class: 'retryable', help: 'The answer is not of the protocol that was asked for. Check that the address is the right one.' },
-  'llm.refused': { class: 'not_retryable', help: 'The model or its content filter refused to answer. Change the prompt, use another model, or let a person answer.' },
+  'http.redirect': {
+    class: 'not_retryable',
+    help: 'The target redirected too often, or in a way that would pass data on to another host. Call the final address directly.',
+  },
+  'http.invalid_response': {
+    class: 'retryable',
+    help: 'The answer is not of the protocol that was asked for. Check that the address is the right one.',
+  },
+  'llm.refused': {
+    class: 'not_retryable',
+    help: 'The model or its content filter refused to answer. Change the prompt, use another model, or let a person answer.',
+  },
   'llm.truncated': { class: 'not_retryable', help: 'The answer hit its token limit and is incomplete. Raise maxTokens or ask for less.' },
-  'llm.quota': { class: 'not_retryable', help: 'The account at the model provider has no quota left. Add credit there; waiting does not help.' },
+  'llm.quota': {
+    class: 'not_retryable',
+    help: 'The account at the model provider has no quota left. Add credit there; waiting does not help.',
+  },
   'mcp.tool_missing': { class: 'not_retryable', help: 'The server offers no tool of that name. The message lists what it offers.' },
-  'mcp.tool_not_allowed': { class: 'not_retryable', help: 'The tool is not on the server’s allow-list in this account. Add it there if it should be used.' },
-  'mcp.tool_changed': { class: 'not_retryable', help: 'The tool’s name, description or arguments changed since it was approved. Look at the new description and approve it again.' },
-  'mcp.protocol': { class: 'not_retryable', help: 'The server refused the call, for example because the arguments do not fit. See the message.' },
+  'mcp.tool_not_allowed': {
+    class: 'not_retryable',
+    help: 'The tool is not on the server’s allow-list in this account. Add it there if it should be used.',
+  },
+  'mcp.tool_changed': {
+    class: 'not_retryable',
+    help: 'The tool’s name, description or arguments changed since it was approved. Look at the new description and approve it again.',
+  },
+  'mcp.protocol': {
+    class: 'not_retryable',
+    help: 'The server refused the call, for example because the arguments do not fit. See the message.',
+  },
   'kb.too_large': { class: 'not_retryable', help: 'The document is over 400 KB of Markdown. Split it.' },
   'kb.conflict': { class: 'retryable', help: 'The document was changed by others at the same time. It is tried again.' },
   'secret.missing': { class: 'not_retryable', help: 'No secret of that name is configured. Set it with the Firebase CLI and redeploy.' },
-  'secret.not_allowed': { class: 'not_retryable', help: 'Secrets may only be used in fields that go outside (headers, URL, arguments of calls).' },
+  'secret.not_allowed': {
+    class: 'not_retryable',
+    help: 'Secrets may only be used in fields that go outside (headers, URL, arguments of calls).',
+  },
   'limit.no_slot': { class: 'retryable', help: 'All slots of a concurrency limit are in use; the step is tried again shortly.' },
   'request.invalid': { class: 'not_retryable', help: 'The request is not of the expected form; the message lists what is wrong.' },
   'auth.required': { class: 'not_retryable', help: 'Sign in first.' },

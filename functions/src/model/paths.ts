@@ -13,7 +13,8 @@ export const paths = {
   member: (accountId: string, uid: string): string => `${account(accountId)}/members/${uid}`,
   members: (accountId: string): string => `${account(accountId)}/members`,
   workflow: (accountId: string, workflowId: string): string => `${account(accountId)}/workflows/${workflowId}`,
-  version: (accountId: string, workflowId: string, version: number): string => `${account(accountId)}/workflows/${workflowId}/versions/${version}`,
+  version: (accountId: string, workflowId: string, version: number): string =>
+    `${account(accountId)}/workflows/${workflowId}/versions/${version}`,
   runs: (accountId: string): string => `${account(accountId)}/runs`,
   run,
   steps: (accountId: string, runId: string): string => `${run(accountId, runId)}/steps`,
@@ -29,7 +30,8 @@ export const paths = {
   approvals: (accountId: string): string => `${account(accountId)}/approvals`,
   approval: (accountId: string, id: string): string => `${account(accountId)}/approvals/${id}`,
   decisions: (accountId: string, approvalId: string): string => `${account(accountId)}/approvals/${approvalId}/decisions`,
-  decision: (accountId: string, approvalId: string, uid: string): string => `${account(accountId)}/approvals/${approvalId}/decisions/${uid}`,
+  decision: (accountId: string, approvalId: string, uid: string): string =>
+    `${account(accountId)}/approvals/${approvalId}/decisions/${uid}`,
   verdicts: (accountId: string, approvalId: string): string => `${account(accountId)}/approvals/${approvalId}/verdicts`,
   verdict: (accountId: string, approvalId: string, uid: string): string => `${account(accountId)}/approvals/${approvalId}/verdicts/${uid}`,
   audit: (accountId: string): string => `${account(accountId)}/audit`,

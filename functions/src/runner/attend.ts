@@ -7,7 +7,7 @@ import { heldStep } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
 import { StoreConflict } from '../ledger/store.ts';
 import { finish, leaveUnresolved, loseAttempt } from '../ledger/transitions.ts';
-import { KilnError, toErrorRecord } from '../model/errors.ts';
+import { BusinessException, KilnError, toErrorRecord } from '../model/errors.ts';
 import type { ErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import type { StepRef } from '../model/paths.ts';
@@ -18,7 +18,10 @@ import type { Runtime } from './runtime.ts';
 import { beginCompute, beginWait, wakeWait } from './waiting.ts';
 
 /** Who called: only a doorbell arms another ring, only a trigger brings a snapshot. */
-export type Caller = { readonly kind: 'trigger'; readonly held?: Held } | { readonly kind: 'doorbell'; readonly hop: number } | { readonly kind: 'reconciler' };
+export type Caller =
+  | { readonly kind: 'trigger'; readonly held?: Held }
+  | { readonly kind: 'doorbell'; readonly hop: number }
+  | { readonly kind: 'reconciler' };
 
 /** A transition that lost its fence looks again; after this many times somebody else is making progress. */
 const LOOKS = 5;
@@ -80,7 +83,8 @@ async function begin(runtime: Runtime, held: Held): Promise<void> {
   try {
     await beginType(runtime, held, index);
   } catch (error) {
-    if (!(error instanceof KilnError) || error.code === 'internal') throw error;
+    const expected = error instanceof BusinessException || (error instanceof KilnError && error.code !== 'internal');
+    if (!expected) throw error;
     await finish(runtime, held, { index, outcome: { kind: 'failed', error: toErrorRecord(error) } });
   }
 }
@@ -118,9 +122,17 @@ async function attemptLost(runtime: Runtime, held: Held): Promise<void> {
   const policy = retryPolicySchema.parse(step?.retry ?? {});
   const error = lostError(record.attempt);
   if (!idempotent) return leaveUnresolved(runtime, held, error);
-  const decision = decideAfterFailure({ error: { ...error, class: 'retryable' }, attempt: record.attempt, policy, idempotent, random: runtime.random });
+  const decision = decideAfterFailure({
+    error: { ...error, class: 'retryable' },
+    attempt: record.attempt,
+    policy,
+    idempotent,
+    random: runtime.random,
+  });
   if (decision.kind !== 'retry') {
-    const exceeded = toErrorRecord(new KilnError('step.exceeds_limit', `${record.attempt} attempts of "${record.key}" ended without an answer`));
+    const exceeded = toErrorRecord(
+      new KilnError('step.exceeds_limit', `${record.attempt} attempts of "${record.key}" ended without an answer`),
+    );
     if (index === undefined) return runtime.code.fail(runtime, held, exceeded);
     return finish(runtime, held, { index, outcome: { kind: 'failed', error: exceeded } });
   }
@@ -137,4 +149,3 @@ function isIdempotent(runtime: Runtime, type: string, step: object | undefined):
 function lostError(attempt: number): ErrorRecord {
   return toErrorRecord(new KilnError('step.lost', `attempt ${attempt} ended without an answer: its process died or was too slow`));
 }
-

@@ -43,7 +43,10 @@ export async function beginLoop(runtime: Runtime, held: Held, index: DefinitionI
   }
   const budget = (index.definition.limits?.maxSteps ?? definitionLimits.maxSteps) - held.record.seq;
   if (items.length * place.step.steps.length > budget) {
-    throw new KilnError('run.too_many_steps', `loop "${place.step.id}" needs ${items.length * place.step.steps.length} steps or more; ${budget} are left of the run's limit`);
+    throw new KilnError(
+      'run.too_many_steps',
+      `loop "${place.step.id}" needs ${items.length * place.step.steps.length} steps or more; ${budget} are left of the run's limit`,
+    );
   }
   if (items.length === 0) {
     await finish(runtime, held, { index, outcome: { kind: 'succeeded', output: '[]' }, runOutput: runOutputOf(runtime, held, index) });
@@ -58,7 +61,11 @@ async function loopItems(runtime: Runtime, held: Held, index: DefinitionIndex, s
   if (over.source === 'static') {
     const references = referencesIn(over.items as Json[]);
     const scope = await readScope(runtime.store, scopeFrom(held, index), { references });
-    return listOf(resolveTemplates(over.items as Json[], (reference) => scope.lookup(reference)), step.id, 'items');
+    return listOf(
+      resolveTemplates(over.items as Json[], (reference) => scope.lookup(reference)),
+      step.id,
+      'items',
+    );
   }
   const path = parsePath(over.path ?? '');
   const reference =
@@ -76,7 +83,9 @@ async function loopItems(runtime: Runtime, held: Held, index: DefinitionIndex, s
 function listOf(value: Json, stepId: string, where: string): Json[] {
   if (Array.isArray(value)) return value;
   const found = value === null ? 'null' : typeof value;
-  throw new KilnError('loop.not_a_list', `loop "${stepId}" needs a list, but ${where} is ${found === 'object' ? 'an object' : found}`, { data: { path: where } });
+  throw new KilnError('loop.not_a_list', `loop "${stepId}" needs a list, but ${where} is ${found === 'object' ? 'an object' : found}`, {
+    data: { path: where },
+  });
 }
 
 export async function beginParallel(runtime: Runtime, held: Held, index: DefinitionIndex): Promise<void> {

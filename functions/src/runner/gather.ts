@@ -16,7 +16,8 @@ import { outputOf } from './scope-reader.ts';
 /** Documents fetched at once while gathering: bounds memory and message size. */
 const PAGE = 250;
 
-type LaneResult = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: ErrorRecord; readonly stepKey: string };
+type LaneResult =
+  { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: ErrorRecord; readonly stepKey: string };
 
 /** Collects what the lanes of a container ended with, and decides how the container ends. */
 export async function gather(runtime: Runtime, join: Held, owner: Held, index: DefinitionIndex): Promise<Outcome> {
@@ -41,7 +42,10 @@ async function gatherLoop(runtime: Runtime, join: Held, owner: Held, body: reado
   if (!collect) return { kind: 'succeeded', output: canonicalJson({ count }) };
   const scopes = Array.from({ length: count }, (_, i) => ({ scope: `${ownerKey}[${i}]`, prefix: `${ownerKey}[${i}].`, list: body }));
   const results = await laneResults(runtime, owner, scopes);
-  return { kind: 'succeeded', output: canonicalJson(results.map((result) => (result.ok ? result.value : { error: briefError(result.error) }))) };
+  return {
+    kind: 'succeeded',
+    output: canonicalJson(results.map((result) => (result.ok ? result.value : { error: briefError(result.error) }))),
+  };
 }
 
 async function gatherBranches(runtime: Runtime, join: Held, owner: Held, index: DefinitionIndex): Promise<Outcome> {
@@ -92,7 +96,10 @@ async function laneResults(runtime: Runtime, owner: Held, scopes: readonly LaneS
     const found = await pageResults(runtime, owner, page);
     found.forEach((result, i) => (results[from + i] = result));
   }
-  return results.map((result, i) => result ?? { ok: false, error: toErrorRecord(new KilnError('internal', `no result of ${scopes[i]?.scope ?? '?'}`)), stepKey: '' });
+  return results.map(
+    (result, i) =>
+      result ?? { ok: false, error: toErrorRecord(new KilnError('internal', `no result of ${scopes[i]?.scope ?? '?'}`)), stepKey: '' },
+  );
 }
 
 interface Search {
@@ -150,7 +157,11 @@ async function causeOf(runtime: Runtime, join: Held): Promise<(LaneResult & { ok
 
 function laneError(code: ErrorCode, failure: (LaneResult & { ok: false }) | undefined): ErrorRecord {
   const cause = failure?.error;
-  const wrapped = toErrorRecord(new KilnError(code, `${failure?.stepKey ?? 'a lane'} failed: ${cause?.message ?? 'unknown'}`, { data: { cause, stepKey: failure?.stepKey } }));
+  const wrapped = toErrorRecord(
+    new KilnError(code, `${failure?.stepKey ?? 'a lane'} failed: ${cause?.message ?? 'unknown'}`, {
+      data: { cause, stepKey: failure?.stepKey },
+    }),
+  );
   // A business exception keeps its code on the way out, so that an outer onException can take it.
   return cause?.class === 'business' ? { ...wrapped, class: 'business', code: cause.code } : wrapped;
 }

@@ -14,7 +14,9 @@ export function guardOf(record: StepRecord, definition: Definition, now: number)
   }
   const limit = activeLimit(definition);
   if (record.activeMs >= limit) {
-    return toErrorRecord(new KilnError('run.active_timeout', `the run was active for ${Math.round(record.activeMs)} ms; its limit is ${limit} ms`));
+    return toErrorRecord(
+      new KilnError('run.active_timeout', `the run was active for ${Math.round(record.activeMs)} ms; its limit is ${limit} ms`),
+    );
   }
   const maxSteps = definition.limits?.maxSteps ?? definitionLimits.maxSteps;
   if (record.seq > maxSteps) {

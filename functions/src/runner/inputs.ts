@@ -44,7 +44,12 @@ export function templatesOf(step: StepConfig, literalFields: readonly string[]):
     else inputs.push([name, mappingTemplate(mapping.data)]);
   }
   const templates = Object.fromEntries(inputs);
-  return { fields, inputs: templates, literals: Object.fromEntries(literals), references: [...referencesIn(fields), ...referencesIn(templates)] };
+  return {
+    fields,
+    inputs: templates,
+    literals: Object.fromEntries(literals),
+    references: [...referencesIn(fields), ...referencesIn(templates)],
+  };
 }
 
 type Mapping = Exclude<InputMapping, { readonly source: 'static' }>;

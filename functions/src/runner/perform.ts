@@ -30,14 +30,19 @@ export async function performAttempt(runtime: Runtime, held: Held, index: Defini
   const step = placeOf(index, record.stepId).step;
   const resolved = await resolveConfig(runtime, held, index, type);
   const timeoutMs = timeoutOf(step, activeLimit(index.definition) - record.activeMs);
-  const claimed = await claimStep(runtime, held, timeoutMs + LEASE_MARGIN_MS, record.attempt === 0 ? canonicalJson(shownInput(type, resolved)) : undefined);
+  const claimed = await claimStep(
+    runtime,
+    held,
+    timeoutMs + LEASE_MARGIN_MS,
+    record.attempt === 0 ? canonicalJson(shownInput(type, resolved)) : undefined,
+  );
   const outcome = await attemptOutcome(runtime, claimed, type, resolved, timeoutMs);
   await recordOutcome(runtime, claimed, index, step, outcome, type);
 }
 
 /** What people see as the step's input: its mapped inputs and its own fields, filled in; secrets stay references. */
 function shownInput(type: EffectStepType<object>, { config, input }: Resolved): object {
-  const shown = Object.entries(ownFields(config)).filter(([field]) => type.literalFields?.includes(field) !== true);
+  const shown = Object.entries(ownFields(config)).filter(([field]) => field !== 'type' && type.literalFields?.includes(field) !== true);
   return { ...Object.fromEntries(shown), ...(Object.keys(input).length === 0 ? {} : { inputs: input }) };
 }
 
@@ -62,7 +67,13 @@ async function claimStep(runtime: Runtime, held: Held, leaseMs: number, input: s
 
 type AttemptOutcome = Outcome | { readonly kind: 'error'; readonly error: ErrorRecord };
 
-async function attemptOutcome(runtime: Runtime, held: Held, type: EffectStepType<object>, resolved: Resolved, timeoutMs: number): Promise<AttemptOutcome> {
+async function attemptOutcome(
+  runtime: Runtime,
+  held: Held,
+  type: EffectStepType<object>,
+  resolved: Resolved,
+  timeoutMs: number,
+): Promise<AttemptOutcome> {
   const { record } = held;
   try {
     const config = parsedConfig(type, resolved);
@@ -92,7 +103,14 @@ export function idempotencyKey(runId: string, key: string): string {
   return `kiln_${digest(`${runId}/${key}`).slice(0, 40)}`;
 }
 
-async function recordOutcome(runtime: Runtime, claimed: Held, index: DefinitionIndex, step: StepConfig, outcome: AttemptOutcome, type: EffectStepType<object>): Promise<void> {
+async function recordOutcome(
+  runtime: Runtime,
+  claimed: Held,
+  index: DefinitionIndex,
+  step: StepConfig,
+  outcome: AttemptOutcome,
+  type: EffectStepType<object>,
+): Promise<void> {
   let held = claimed;
   for (;;) {
     try {
@@ -101,7 +119,10 @@ async function recordOutcome(runtime: Runtime, claimed: Held, index: DefinitionI
       return;
     } catch (error) {
       if (error instanceof StoreRefusal) {
-        await finish(runtime, held, { index, outcome: { kind: 'failed', error: toErrorRecord(new KilnError('payload.too_large', error.message)) } });
+        await finish(runtime, held, {
+          index,
+          outcome: { kind: 'failed', error: toErrorRecord(new KilnError('payload.too_large', error.message)) },
+        });
         return;
       }
       if (!(error instanceof StoreConflict)) throw error;
@@ -122,7 +143,14 @@ async function stillHeld(runtime: Runtime, claimed: Held): Promise<Held | undefi
   return now?.record.state === 'running' && now.record.lease?.token === claimed.record.lease?.token ? now : undefined;
 }
 
-async function afterError(runtime: Runtime, held: Held, index: DefinitionIndex, step: StepConfig, error: ErrorRecord, type: EffectStepType<object>): Promise<void> {
+async function afterError(
+  runtime: Runtime,
+  held: Held,
+  index: DefinitionIndex,
+  step: StepConfig,
+  error: ErrorRecord,
+  type: EffectStepType<object>,
+): Promise<void> {
   const { record } = held;
   runtime.observe({ kind: 'attempt_failed', step: record, error });
   const idempotent = step.idempotent ?? type.isIdempotent?.(step, runtime.services) ?? type.idempotent;

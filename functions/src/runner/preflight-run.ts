@@ -19,7 +19,8 @@ export async function preflightRun(runtime: Runtime, run: RunRecord, input: Json
     throw error;
   }
   const schema = index.definition.input as Json | undefined;
-  const inputProblems = schema === undefined ? [] : validateAgainst(schema, input).map((problem) => ({ ...problem, path: `input${problem.path}` }));
+  const inputProblems =
+    schema === undefined ? [] : validateAgainst(schema, input).map((problem) => ({ ...problem, path: `input${problem.path}` }));
   return [...inputProblems, ...checkDefinition(index, runtime.stepTypes), ...(await environmentProblems(runtime, run, index))];
 }
 

@@ -25,7 +25,6 @@ export async function resolveConfig(runtime: Runtime, held: Held, index: Definit
 
 const commonFields: ReadonlySet<string> = new Set([
   'id',
-  'type',
   'name',
   'description',
   'owner',

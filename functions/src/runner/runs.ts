@@ -125,7 +125,12 @@ async function firstWrites(runtime: Runtime, run: RunRecord, snapshot: Snapshot,
 }
 
 /** The first step has no step before it: it takes what it inherits from the run. */
-export function firstStep(run: RunRecord, step: { stepId: string; type: string; key?: string; baton?: string }, deadlineAt: number | undefined, now: number): Write {
+export function firstStep(
+  run: RunRecord,
+  step: { stepId: string; type: string; key?: string; baton?: string },
+  deadlineAt: number | undefined,
+  now: number,
+): Write {
   const from: StepRecord = {
     v: 1,
     accountId: run.accountId,
@@ -147,7 +152,13 @@ export function firstStep(run: RunRecord, step: { stepId: string; type: string; 
     ...(deadlineAt === undefined ? {} : { deadlineAt }),
     ...(run.traceparent === undefined ? {} : { traceparent: run.traceparent }),
   };
-  const seed = { key: step.key ?? step.stepId, stepId: step.stepId, type: step.type, loops: [], ...(step.baton === undefined ? {} : { baton: step.baton }) };
+  const seed = {
+    key: step.key ?? step.stepId,
+    stepId: step.stepId,
+    type: step.type,
+    loops: [],
+    ...(step.baton === undefined ? {} : { baton: step.baton }),
+  };
   return createStep(seed, { from, seq: 0, activeMs: 0, now });
 }
 
@@ -180,7 +191,9 @@ async function childOutcome(runtime: Runtime, child: RunRecord): Promise<Outcome
   }
   const cause = child.error;
   const failed = toErrorRecord(
-    new KilnError('step.child_failed', `the child run ended as ${child.status}${cause === undefined ? '' : `: ${cause.message}`}`, { data: { runId: child.runId, cause } }),
+    new KilnError('step.child_failed', `the child run ended as ${child.status}${cause === undefined ? '' : `: ${cause.message}`}`, {
+      data: { runId: child.runId, cause },
+    }),
   );
   return { kind: 'failed', error: cause?.class === 'business' ? { ...failed, class: 'business', code: cause.code } : failed };
 }

@@ -33,8 +33,19 @@ export interface ScopeWants {
   readonly known?: ReadonlyMap<string, Json>;
 }
 
-/** Items of loops, by run and key; immutable, so they may be kept. About 64 MB per instance. */
-const itemsCache = new LRUCache<string, Json[]>({ maxSize: 64 * 1024 * 1024, sizeCalculation: (items) => 64 + items.length * 64 });
+type ItemsCache = LRUCache<string, Json[]>;
+
+/** Items of loops, by run and key, for each store; immutable, so they may be kept. About 64 MB per instance. */
+const itemsCaches = new WeakMap<Store, ItemsCache>();
+
+function itemsCacheOf(store: Store): ItemsCache {
+  let cache = itemsCaches.get(store);
+  if (cache === undefined) {
+    cache = new LRUCache<string, Json[]>({ maxSize: 64 * 1024 * 1024, sizeCalculation: (items) => 64 + items.length * 64 });
+    itemsCaches.set(store, cache);
+  }
+  return cache;
+}
 
 export interface ScopeFrom {
   readonly ref: RunRef;
@@ -59,6 +70,7 @@ export async function readScope(store: Store, from: ScopeFrom, wants: ScopeWants
   const needsRun = roots.has('workflow_input') || roots.has('run');
   const loop = roots.has('loop_item') ? from.loops.at(-1) : undefined;
   if (roots.has('loop_item') && loop === undefined) throw new KilnError('template.missing_step', 'loop_item is used outside of a loop');
+  const itemsCache = itemsCacheOf(store);
   const itemsKey = loop === undefined ? undefined : itemsCacheKey(from, loop);
   const needsItems = itemsKey !== undefined && !itemsCache.has(itemsKey.cache);
   const wanted = [
@@ -143,7 +155,10 @@ function keyVisible(from: ScopeFrom, stepId: string): string {
   if (from.place === undefined) return visibleKey(placeOf(from.index, stepId), from.loops);
   const visible = visibleFrom(from.index, from.place, stepId);
   if (!visible.ok) {
-    throw new KilnError('template.missing_step', `step "${stepId}" cannot be seen from "${from.place.step.id}" (${visible.fault.replaceAll('_', ' ')})`);
+    throw new KilnError(
+      'template.missing_step',
+      `step "${stepId}" cannot be seen from "${from.place.step.id}" (${visible.fault.replaceAll('_', ' ')})`,
+    );
   }
   return visibleKey(visible.place, from.loops);
 }

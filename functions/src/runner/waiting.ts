@@ -65,11 +65,19 @@ export async function wakeWait(runtime: Runtime, held: Held, index: DefinitionIn
   const runOutput = runOutputOf(runtime, held, index);
   switch (wait?.kind) {
     case 'timer':
-      return finish(runtime, held, { index, outcome: { kind: 'succeeded', output: canonicalJson({ wokeAt: runtime.clock.now() }) }, runOutput });
+      return finish(runtime, held, {
+        index,
+        outcome: { kind: 'succeeded', output: canonicalJson({ wokeAt: runtime.clock.now() }) },
+        runOutput,
+      });
     case 'event': {
       // An event that came in time and was not matched yet still counts: look once more before giving up.
       if (await matchBufferedEvent(runtime, held.record, wait.waitId)) return;
-      const close = { op: 'update', path: paths.wait(held.record.accountId, wait.waitId), data: { state: 'closed', endedAt: runtime.clock.now(), due: remove } } as const;
+      const close = {
+        op: 'update',
+        path: paths.wait(held.record.accountId, wait.waitId),
+        data: { state: 'closed', endedAt: runtime.clock.now(), due: remove },
+      } as const;
       return finish(runtime, held, { index, outcome: timeoutOutcome(index, held), runOutput, also: [close] });
     }
     case 'approval':
@@ -84,7 +92,10 @@ export async function wakeWait(runtime: Runtime, held: Held, index: DefinitionIn
   }
 }
 
-function timeoutOutcome(index: DefinitionIndex, held: Held): { kind: 'succeeded'; output: string } | { kind: 'failed'; error: ReturnType<typeof toErrorRecord> } {
+function timeoutOutcome(
+  index: DefinitionIndex,
+  held: Held,
+): { kind: 'succeeded'; output: string } | { kind: 'failed'; error: ReturnType<typeof toErrorRecord> } {
   const step: StepConfig & { onTimeout?: unknown } = placeOf(index, held.record.stepId).step;
   if (step.onTimeout === 'fail') {
     return { kind: 'failed', error: toErrorRecord(new KilnError('wait.timeout', `no event came for "${held.record.key}" in time`)) };

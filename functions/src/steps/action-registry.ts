@@ -45,7 +45,8 @@ export class ActionRegistry {
 
   get(name: string): Action {
     const action = this.#actions.get(name);
-    if (action === undefined) throw new KilnError('step.action_unknown', `no action named "${name}" is registered; known: ${this.names().join(', ') || 'none'}`);
+    if (action === undefined)
+      throw new KilnError('step.action_unknown', `no action named "${name}" is registered; known: ${this.names().join(', ') || 'none'}`);
     return action;
   }
 

@@ -22,15 +22,23 @@ export const action: EffectStepType<Config> = {
   },
   preflight: (config, { services, place }) =>
     services.actions.find(config.action) === undefined
-      ? [{ path: `${place.step.id}.action`, code: 'step.action_unknown', message: `no action named "${config.action}" is registered; known: ${services.actions.names().join(', ') || 'none'}` }]
+      ? [
+          {
+            path: `${place.step.id}.action`,
+            code: 'step.action_unknown',
+            message: `no action named "${config.action}" is registered; known: ${services.actions.names().join(', ') || 'none'}`,
+          },
+        ]
       : [],
   async perform({ config, input, services, idempotencyKey, attempt, signal, run }) {
     const found = services.actions.get(config.action);
     const parsed = found.input.safeParse(input);
-    if (!parsed.success) throw new KilnError('schema.mismatch', `the input of action "${config.action}" does not fit: ${z.prettifyError(parsed.error)}`);
+    if (!parsed.success)
+      throw new KilnError('schema.mismatch', `the input of action "${config.action}" does not fit: ${z.prettifyError(parsed.error)}`);
     const result = await found.run(parsed.data, { idempotencyKey, attempt, signal, runId: run.runId, accountId: run.accountId });
     const output = found.output.safeParse(result);
-    if (!output.success) throw new KilnError('schema.mismatch', `the output of action "${config.action}" does not fit: ${z.prettifyError(output.error)}`);
+    if (!output.success)
+      throw new KilnError('schema.mismatch', `the output of action "${config.action}" does not fit: ${z.prettifyError(output.error)}`);
     return { output: output.data };
   },
 };

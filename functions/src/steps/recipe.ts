@@ -35,7 +35,10 @@ export const recipe: EffectStepType<z.infer<typeof schema>> = {
     const model = config.model ?? services.defaultModel ?? 'gpt-5-mini';
     const completion = await services.llm.complete({
       model,
-      messages: [...(config.system === undefined ? [] : [{ role: 'system', content: config.system } as const]), { role: 'user', content: config.prompt }],
+      messages: [
+        ...(config.system === undefined ? [] : [{ role: 'system', content: config.system } as const]),
+        { role: 'user', content: config.prompt },
+      ],
       ...(answerSchema === undefined ? {} : { responseSchema: answerSchema }),
       parameters: {
         ...(config.temperature === undefined ? {} : { temperature: config.temperature }),
@@ -57,7 +60,9 @@ function checkedAnswer(completion: Completion, schema: Json): Json {
   const problems = validateAgainst(schema, value);
   if (problems.length === 0) return value;
   const list = problems.slice(0, 5).map((problem) => `${problem.path || '/'}: ${problem.message}`);
-  throw new KilnError('schema.mismatch', `the model's answer does not match the schema: ${list.join('; ')}`, { data: { answer: completion.text.slice(0, 2_000) } });
+  throw new KilnError('schema.mismatch', `the model's answer does not match the schema: ${list.join('; ')}`, {
+    data: { answer: completion.text.slice(0, 2_000) },
+  });
 }
 
 function provenance(completion: Completion, prompt: string, model: string): Json {

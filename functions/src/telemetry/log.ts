@@ -7,7 +7,12 @@ export function logRunnerEvent(event: RunnerEvent): void {
     case 'step_ended':
       return;
     case 'attempt_failed':
-      return logger.info('attempt failed', { ...where(event.step), attempt: event.step.attempt, code: event.error.code, message: event.error.message });
+      return logger.info('attempt failed', {
+        ...where(event.step),
+        attempt: event.step.attempt,
+        code: event.error.code,
+        message: event.error.message,
+      });
     case 'attempt_lost':
       return logger.warn('attempt lost: its process died or was too slow', { ...where(event.step), attempt: event.step.attempt });
     case 'late_result':

@@ -97,4 +97,3 @@ async function repair(runtime: Runtime, group: string, doc: Snapshot, handle: Du
   runtime.observe({ kind: 'repaired', what: group, path: doc.path });
   await handle(runtime, doc);
 }
-

@@ -32,7 +32,8 @@ export async function handleCall(runtime: Runtime, request: CallableRequest): Pr
     if (!envelope.success) throw new KilnError('request.invalid', z.prettifyError(envelope.error));
     const { op, accountId, ...data } = envelope.data;
     const operation = Object.hasOwn(operations, op) ? operations[op] : undefined;
-    if (operation === undefined) throw new KilnError('request.invalid', `unknown op "${op}"; known: ${Object.keys(operations).sort().join(', ')}`);
+    if (operation === undefined)
+      throw new KilnError('request.invalid', `unknown op "${op}"; known: ${Object.keys(operations).sort().join(', ')}`);
     const actor = await actorOf(runtime, accountId, uid);
     const allowed = actor.member.roles.includes('admin') || operation.roles.some((role) => actor.member.roles.includes(role));
     if (!allowed) throw new KilnError('auth.forbidden', `"${op}" needs one of the roles ${operation.roles.join(', ')}`);
@@ -54,6 +55,13 @@ function asHttpsError(error: unknown): HttpsError {
   if (error instanceof z.ZodError) return new HttpsError('invalid-argument', z.prettifyError(error), { code: 'request.invalid' });
   if (!(error instanceof KilnError)) return new HttpsError('internal', 'an unexpected fault; see the logs');
   const { code, message, data } = toErrorRecord(error);
-  const status = code === 'auth.required' ? 'unauthenticated' : code === 'auth.forbidden' ? 'permission-denied' : code.endsWith('not_found') ? 'not-found' : 'invalid-argument';
+  const status =
+    code === 'auth.required'
+      ? 'unauthenticated'
+      : code === 'auth.forbidden'
+        ? 'permission-denied'
+        : code.endsWith('not_found')
+          ? 'not-found'
+          : 'invalid-argument';
   return new HttpsError(status, message, { code, ...(data === undefined ? {} : { data }) });
 }

@@ -43,12 +43,17 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     webUrl: text('KILN_WEB_URL') ?? `https://${project}.web.app`,
     allowPrivateHosts: text('KILN_ALLOW_PRIVATE_HOSTS'),
     metricsToken: text('KILN_METRICS_TOKEN'),
-    secretNames: (text('KILN_SECRETS') ?? '').split(',').map((name) => name.trim()).filter((name) => name !== ''),
+    secretNames: (text('KILN_SECRETS') ?? '')
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== ''),
   };
 }
 
 function projectOf(firebaseConfig: string | undefined): string | undefined {
   if (firebaseConfig === undefined || !firebaseConfig.startsWith('{')) return undefined;
   const parsed: unknown = JSON.parse(firebaseConfig);
-  return typeof parsed === 'object' && parsed !== null && 'projectId' in parsed && typeof parsed.projectId === 'string' ? parsed.projectId : undefined;
+  return typeof parsed === 'object' && parsed !== null && 'projectId' in parsed && typeof parsed.projectId === 'string'
+    ? parsed.projectId
+    : undefined;
 }

@@ -5,10 +5,22 @@ import type { Config } from './config.ts';
 
 /** Sends an outbox mail by SendGrid. The outbox id is its idempotency key. */
 export function mailDelivery(config: Config): Deliver {
-  const mailer = createMailer({ apiKey: () => config.sendgridApiKey, from: config.mailFrom, baseUrl: config.mailBaseUrl, now: () => Date.now() });
+  const mailer = createMailer({
+    apiKey: () => config.sendgridApiKey,
+    from: config.mailFrom,
+    baseUrl: config.mailBaseUrl,
+    now: () => Date.now(),
+  });
   return async (_runtime, record) => {
     const link = record.link === undefined ? {} : { link: { label: 'Open', url: record.link } };
     const body = mailBody({ heading: record.subject ?? 'Kiln', paragraphs: record.body.split('\n\n'), ...link });
-    await mailer.send({ to: record.to, subject: record.subject ?? 'Kiln', text: body.text, html: body.html, idempotencyKey: record.id, categories: ['kiln'] });
+    await mailer.send({
+      to: record.to,
+      subject: record.subject ?? 'Kiln',
+      text: body.text,
+      html: body.html,
+      idempotencyKey: record.id,
+      categories: ['kiln'],
+    });
   };
 }

@@ -17,7 +17,11 @@ export type Params = Readonly<Record<string, string>>;
 export async function stepCreated(runtime: Runtime, params: Params, data: QueryDocumentSnapshot | undefined): Promise<void> {
   const { accountId = '', runId = '', key = '' } = params;
   const snapshot = data === undefined ? undefined : snapshotOf(data);
-  await attend(runtime, { accountId, runId, key }, snapshot === undefined ? { kind: 'trigger' } : { kind: 'trigger', held: heldStep(snapshot) });
+  await attend(
+    runtime,
+    { accountId, runId, key },
+    snapshot === undefined ? { kind: 'trigger' } : { kind: 'trigger', held: heldStep(snapshot) },
+  );
 }
 
 export async function runCreated(runtime: Runtime, { accountId = '', runId = '' }: Params): Promise<void> {

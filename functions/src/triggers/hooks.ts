@@ -28,7 +28,10 @@ export interface HookAnswer {
 const DEFAULT_MAX_BYTES = 1024 * 1024;
 
 /** Unknown hooks and bad signatures are answered alike. */
-const refused: HookAnswer = { status: 401, body: { error: { code: 'auth.required', message: 'the request is not signed as this address expects' } } };
+const refused: HookAnswer = {
+  status: 401,
+  body: { error: { code: 'auth.required', message: 'the request is not signed as this address expects' } },
+};
 
 /** Verifies a delivery over its raw bytes, stores what it causes, and only then answers 202. */
 export async function receiveHook(runtime: Runtime, request: HookRequest): Promise<HookAnswer> {
@@ -37,7 +40,10 @@ export async function receiveHook(runtime: Runtime, request: HookRequest): Promi
   const hook = docs[0] === undefined ? undefined : hookRecordSchema.parse(docs[0].data);
   if (hook?.active !== true) return refused;
   if (request.rawBody.byteLength > (hook.maxBytes ?? DEFAULT_MAX_BYTES)) {
-    return { status: 413, body: { error: { code: 'payload.too_large', message: `the body is over ${hook.maxBytes ?? DEFAULT_MAX_BYTES} bytes` } } };
+    return {
+      status: 413,
+      body: { error: { code: 'payload.too_large', message: `the body is over ${hook.maxBytes ?? DEFAULT_MAX_BYTES} bytes` } },
+    };
   }
   const keys = hook.keys.map((name) => runtime.services.secrets?.get(name)).filter((key) => key !== undefined);
   const verdict = verifyWebhook(request, {
@@ -53,7 +59,8 @@ export async function receiveHook(runtime: Runtime, request: HookRequest): Promi
   try {
     return await accept(runtime, hook, verdict, parseJson(new TextDecoder('utf-8', { fatal: true }).decode(request.rawBody)));
   } catch (error) {
-    if (error instanceof TypeError) return { status: 400, body: { error: { code: 'payload.invalid_json', message: 'the body is not UTF-8' } } };
+    if (error instanceof TypeError)
+      return { status: 400, body: { error: { code: 'payload.invalid_json', message: 'the body is not UTF-8' } } };
     if (!(error instanceof KilnError)) throw error;
     const { code, message } = toErrorRecord(error);
     return { status: 400, body: { error: { code, message } } };
@@ -77,7 +84,10 @@ async function accept(runtime: Runtime, hook: HookRecord, verdict: VerifiedWebho
     return { status: 202, body: { runId: started.runId, duplicate: started.reused } };
   }
   const eventId = `hook-${digest(`${hookId}/${delivery}`).slice(0, 32)}`;
-  const key = target.key === undefined ? undefined : String(resolveTemplates(target.key, (reference) => (reference.root === 'workflow_input' ? payload : undefined)));
+  const key =
+    target.key === undefined
+      ? undefined
+      : String(resolveTemplates(target.key, (reference) => (reference.root === 'workflow_input' ? payload : undefined)));
   const stored = storePayload({ accountId, runId: eventId }, '$event', canonicalJson(payload));
   const event = { eventId, name: target.name, payload, source: `hook:${hookId}`, ...(key === undefined ? {} : { key }) };
   const record = eventRecord(accountId, event, stored.payload, runtime.clock.now());

@@ -9,7 +9,10 @@ export async function handleRequest(runtime: Runtime, request: Request, response
   const hook = /^\/hooks\/([^/]+)\/([^/]+)$/.exec(path);
   if (hook !== null) {
     if (request.method !== 'POST') {
-      response.status(405).set('Allow', 'POST').json({ error: { code: 'request.invalid', message: 'send a POST' } });
+      response
+        .status(405)
+        .set('Allow', 'POST')
+        .json({ error: { code: 'request.invalid', message: 'send a POST' } });
       return;
     }
     const [, accountId = '', hookId = ''] = hook;

@@ -12,7 +12,9 @@ const startSchema = z.strictObject({
   input: z.json().default(null),
   version: z.number().int().positive().optional(),
   startKey: z.string().max(500).optional(),
-  policy: z.strictObject({ reuseRunning: z.boolean().optional(), reuseSucceeded: z.boolean().optional(), restartFailed: z.boolean().optional() }).optional(),
+  policy: z
+    .strictObject({ reuseRunning: z.boolean().optional(), reuseSucceeded: z.boolean().optional(), restartFailed: z.boolean().optional() })
+    .optional(),
 });
 
 const definitionInput = z.strictObject({ definition: z.json(), note: z.string().max(500).optional() });
@@ -38,7 +40,8 @@ export const operations: Readonly<Record<string, Operation>> = {
     roles: ['author', 'operator'],
     run: async (runtime, _actor, data) => {
       const parsed = parseDefinition(definitionInput.parse(data).definition);
-      const problems = parsed.definition === undefined ? parsed.problems : checkDefinition(indexDefinition(parsed.definition), runtime.stepTypes);
+      const problems =
+        parsed.definition === undefined ? parsed.problems : checkDefinition(indexDefinition(parsed.definition), runtime.stepTypes);
       return { problems };
     },
   },
@@ -46,13 +49,21 @@ export const operations: Readonly<Record<string, Operation>> = {
     roles: ['author'],
     run: async (runtime, actor, data) => {
       const { definition, note } = definitionInput.parse(data);
-      const published = await publishDefinition(runtime, { accountId: actor.accountId, definition, by: actor.uid, ...(note === undefined ? {} : { note }) });
-      if (!published.ok) throw new KilnError('definition.invalid', `${published.problems.length} problem(s)`, { data: { problems: published.problems } });
+      const published = await publishDefinition(runtime, {
+        accountId: actor.accountId,
+        definition,
+        by: actor.uid,
+        ...(note === undefined ? {} : { note }),
+      });
+      if (!published.ok)
+        throw new KilnError('definition.invalid', `${published.problems.length} problem(s)`, { data: { problems: published.problems } });
       return published;
     },
   },
 };
 
 function present<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> };
+  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
 }

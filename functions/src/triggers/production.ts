@@ -80,9 +80,13 @@ function doorbellsOf(config: Config, clock: DatabaseClock, tick: () => Promise<u
   }
   const { project, region, tasksEmulator } = config;
   const url =
-    tasksEmulator === undefined ? `https://${region}-${project}.cloudfunctions.net/doorbell` : `http://${config.functionsEmulator}/${project}/${region}/doorbell`;
+    tasksEmulator === undefined
+      ? `https://${region}-${project}.cloudfunctions.net/doorbell`
+      : `http://${config.functionsEmulator}/${project}/${region}/doorbell`;
   const account = tasksEmulator === undefined ? { serviceAccount: config.serviceAccount } : {};
-  return new CloudTasksDoorbells(tasksClient(tasksEmulator, project), { project, region, queue: 'doorbell', url, ...account }, () => clock.now());
+  return new CloudTasksDoorbells(tasksClient(tasksEmulator, project), { project, region, queue: 'doorbell', url, ...account }, () =>
+    clock.now(),
+  );
 }
 
 /** One client an instance, made when the first doorbell is armed. REST: it loads faster than gRPC and is what the local double speaks. */

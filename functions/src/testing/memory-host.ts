@@ -1,0 +1,88 @@
+import { DatabaseClock, observed } from '../ledger/clock.ts';
+import { MemoryStore } from '../ledger/memory-store.ts';
+import type { Snapshot } from '../ledger/store.ts';
+import type { StepRef } from '../model/paths.ts';
+import type { Doorbells, Runtime } from '../runner/runtime.ts';
+
+/** What a creation trigger of the deployed functions would do with a new document. */
+export type Route = (runtime: Runtime, snapshot: Snapshot) => Promise<void>;
+
+interface Ring {
+  readonly ref: StepRef;
+  readonly at: number;
+  readonly hop: number;
+}
+
+/**
+ * Runs the real runner in memory: creations are delivered in order, doorbells ring when the moved clock reaches them. No real
+ * time passes.
+ */
+export class MemoryHost {
+  readonly store: MemoryStore;
+  readonly clock: DatabaseClock;
+  readonly runtime: Runtime;
+  /** Deliveries made so far, by collection. */
+  readonly deliveries = new Map<string, number>();
+  #now: number;
+  #created: Snapshot[] = [];
+  #rings: Ring[] = [];
+  readonly #names = new Set<string>();
+  readonly #routes: Readonly<Record<string, Route>>;
+  readonly #ring: (runtime: Runtime, ref: StepRef, hop: number) => Promise<void>;
+
+  constructor(options: {
+    readonly now: number;
+    readonly routes: Readonly<Record<string, Route>>;
+    readonly ring: (runtime: Runtime, ref: StepRef, hop: number) => Promise<void>;
+    readonly runtime: (base: Pick<Runtime, 'store' | 'clock' | 'doorbells'>) => Runtime;
+  }) {
+    this.#now = options.now;
+    this.#routes = options.routes;
+    this.#ring = options.ring;
+    this.store = new MemoryStore(() => this.#now, { created: (snapshot) => void this.#created.push(snapshot) });
+    this.clock = new DatabaseClock(() => this.#now);
+    const doorbells: Doorbells = {
+      arm: (ref, at, hop) => {
+        const name = `${ref.accountId}/${ref.runId}/${ref.key}@${at}#${hop}`;
+        if (!this.#names.has(name)) this.#rings.push({ ref, at, hop });
+        this.#names.add(name);
+        return Promise.resolve();
+      },
+    };
+    this.runtime = options.runtime({ store: observed(this.store, this.clock), clock: this.clock, doorbells });
+  }
+
+  get now(): number {
+    return this.#now;
+  }
+
+  /** Delivers every creation, and what those cause, until nothing is left to do now. */
+  async settle(): Promise<void> {
+    for (let next = this.#created.shift(); next !== undefined; next = this.#created.shift()) {
+      const collection = next.path.split('/').at(-2) ?? '';
+      this.deliveries.set(collection, (this.deliveries.get(collection) ?? 0) + 1);
+      await this.#routes[collection]?.(this.runtime, next);
+    }
+  }
+
+  /** Moves the clock; doorbells ring in the order of their times, each followed by all that it causes. */
+  async advance(ms: number): Promise<void> {
+    const until = this.#now + ms;
+    await this.settle();
+    for (;;) {
+      this.#rings.sort((a, b) => a.at - b.at);
+      const next = this.#rings[0];
+      if (next === undefined || next.at > until) break;
+      this.#rings.shift();
+      this.#now = Math.max(this.#now, next.at);
+      await this.#ring(this.runtime, next.ref, next.hop);
+      await this.settle();
+    }
+    this.#now = until;
+  }
+
+  /** When the next doorbell rings, if one is armed. */
+  get nextRing(): number | undefined {
+    return this.#rings.length === 0 ? undefined : Math.min(...this.#rings.map((ring) => ring.at));
+  }
+}
