@@ -3,7 +3,8 @@ import type { LoopFrame } from '../model/step.ts';
 
 /** One enclosing list: whose it is, and which of the owner's lists. */
 export type Frame =
-  | { readonly owner: string; readonly part: 'then' | 'else' | 'item' | 'exception' }
+  | { readonly owner: string; readonly part: 'then' | 'else' | 'item' }
+  | { readonly owner: string; readonly part: 'exception'; readonly code: string }
   | { readonly owner: string; readonly part: 'branch'; readonly name: string; readonly lane: number };
 
 /** Where a step stands in a definition. */
@@ -41,7 +42,8 @@ export function childLists(step: StepConfig): readonly { readonly frame: Frame; 
       lists.push({ frame: { owner: step.id, part: 'branch', name, lane }, list }),
     );
   }
-  for (const list of Object.values(step.onException ?? {})) lists.push({ frame: { owner: step.id, part: 'exception' }, list });
+  for (const [code, list] of Object.entries(step.onException ?? {}))
+    lists.push({ frame: { owner: step.id, part: 'exception', code }, list });
   return lists;
 }
 

@@ -47,5 +47,6 @@ function sameFrame(a: Place, b: Place, depth: number): boolean {
   const left = a.frames[depth];
   const right = b.frames[depth];
   if (left === undefined || right === undefined || left.owner !== right.owner || left.part !== right.part) return false;
-  return left.part !== 'branch' || right.part !== 'branch' || left.name === right.name;
+  if (left.part === 'branch' && right.part === 'branch') return left.name === right.name;
+  return left.part !== 'exception' || right.part !== 'exception' || left.code === right.code;
 }
