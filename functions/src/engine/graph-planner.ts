@@ -59,19 +59,10 @@ export function enterList(index: DefinitionIndex, owner: Place, part: 'then' | '
 }
 
 /** The first step of each lane of a loop (`count` items in `lanes` lanes). */
-export function startLoop(
-  index: DefinitionIndex,
-  owner: Place,
-  loops: readonly LoopFrame[],
-  count: number,
-  lanes: number,
-  seqAtFork: number,
-): Next[] {
+export function startLoop(index: DefinitionIndex, owner: Place, loops: readonly LoopFrame[], count: number, lanes: number): Next[] {
   const first = isLoop(owner.step) ? owner.step.steps[0] : undefined;
   if (first === undefined) return [];
-  return Array.from({ length: lanes }, (_, lane) =>
-    stepAt(index, first, [...loops, { stepId: owner.step.id, index: lane, count, lanes }]),
-  );
+  return Array.from({ length: lanes }, (_, lane) => stepAt(index, first, [...loops, { stepId: owner.step.id, index: lane, count, lanes }]));
 }
 
 /** The first step of each branch of a parallel. */

@@ -65,14 +65,10 @@ async function setGate(runtime: Runtime, ref: RunRef, gate: 'paused' | 'open'): 
         .map((doc) => ({ doc, record: stepRecordSchema.parse(doc.data) }))
         .filter(({ record }) => record.gate !== gate);
       for (const { doc, record } of steps) {
-        const due =
-          gate === 'paused' && record.state === 'ready' ? remove : record.state === 'ready' ? dueField(ref.runId, now) : undefined;
-        tx.write({
-          op: 'update',
-          path: stepPath(record),
-          data: { gate, ...(due === undefined ? {} : { due }) },
-          ifUpdateTime: doc.updateTime,
-        });
+        const begins = record.state === 'ready' || record.wait?.kind === 'retry' || record.wait?.kind === 'slot';
+        // What may not begin is not due; a timer keeps its time and what follows it is created paused.
+        const due = !begins ? {} : gate === 'paused' ? { due: remove } : { due: dueField(ref.runId, Math.max(now, record.wakeAt ?? 0)) };
+        tx.write({ op: 'update', path: stepPath(record), data: { gate, ...due }, ifUpdateTime: doc.updateTime });
         touched.push(record.key);
       }
       tx.write({ op: 'update', path, data: { status: gate === 'paused' ? 'paused' : 'running' } });

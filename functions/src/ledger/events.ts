@@ -15,6 +15,7 @@ import type { Query } from './store.ts';
 
 /** Events and waits looked at in one go. */
 const PAGE = 100;
+const MAX_PAGES = 50;
 const UNATTENDED_MS = 60_000;
 
 export const EVENT_RETENTION_MS = 30 * 24 * 60 * 60 * 1_000;
@@ -58,16 +59,23 @@ export async function attendEvent(runtime: Runtime, accountId: string, eventId: 
   if (docs[0] === undefined) return;
   const event = eventRecordSchema.parse(docs[0].data);
   if (event.state === 'handled') return;
-  const found = await runtime.store.query(openWaits(event));
-  for (const doc of found.docs) {
-    const wait = waitRecordSchema.parse(doc.data);
-    if (event.runId === undefined || wait.runId === event.runId) await meet(runtime, event, wait);
+  let after = '';
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const found = await runtime.store.query(openWaits(event, after));
+    for (const doc of found.docs) {
+      const wait = waitRecordSchema.parse(doc.data);
+      if (event.runId === undefined || wait.runId === event.runId) await meet(runtime, event, wait);
+    }
+    if (found.docs.length < PAGE) {
+      await runtime.store.commit([{ op: 'update', path, data: { state: 'handled', due: remove } }]);
+      return;
+    }
+    after = found.docs.at(-1)?.id ?? '';
   }
-  // More waits than one page: leave the event due, so that the reconciler takes the next page.
-  if (found.docs.length < PAGE) await runtime.store.commit([{ op: 'update', path, data: { state: 'handled', due: remove } }]);
+  // Still more waits: the event stays due, and the reconciler starts over; those that took it are closed by then.
 }
 
-function openWaits(event: EventRecord): Query {
+function openWaits(event: EventRecord, after: string): Query {
   const keys = event.key === undefined ? [ANY_KEY] : [ANY_KEY, event.key];
   return {
     from: paths.waits(event.accountId),
@@ -75,7 +83,9 @@ function openWaits(event: EventRecord): Query {
       ['name', '==', event.name],
       ['state', '==', 'open'],
       ['key', 'in', keys],
+      ['waitId', '>', after],
     ],
+    orderBy: [['waitId', 'asc']],
     limit: PAGE,
   };
 }

@@ -11,7 +11,7 @@ import type { Outcome } from '../ledger/transitions.ts';
 import { KilnError, toErrorRecord } from '../model/errors.ts';
 import type { ErrorRecord } from '../model/errors.ts';
 import type { StepConfig } from '../model/definition.ts';
-import type { EffectStepType } from '../steps/step-type.ts';
+import type { EffectStepType, Performed } from '../steps/step-type.ts';
 import { activeLimit } from './guards.ts';
 import type { Resolved } from './inputs.ts';
 import { factsOf, ownFields, parsedConfig, resolveConfig } from './resolve.ts';
@@ -65,6 +65,9 @@ async function claimStep(runtime: Runtime, held: Held, leaseMs: number, input: s
   }
 }
 
+/** How often a result looks for its place when something else touched the step. */
+const LOOKS = 8;
+
 type AttemptOutcome = Outcome | { readonly kind: 'error'; readonly error: ErrorRecord };
 
 async function attemptOutcome(
@@ -77,7 +80,8 @@ async function attemptOutcome(
   const { record } = held;
   try {
     const config = parsedConfig(type, resolved);
-    const performed = await runtime.limitTime(timeoutMs, (signal) =>
+    const stillOurs = async (): Promise<boolean> => (await stillHeld(runtime, held)) !== undefined;
+    const perform = (signal: AbortSignal): Promise<Performed> =>
       type.perform({
         ref: record,
         config,
@@ -89,8 +93,8 @@ async function attemptOutcome(
         signal,
         timeoutMs,
         services: runtime.services,
-      }),
-    );
+      });
+    const performed = await runtime.limitTime(timeoutMs, perform, stillOurs);
     const details = performed.details === undefined ? {} : { details: canonicalJson(performed.details) };
     return { kind: 'succeeded', output: canonicalJson(performed.output), ...details };
   } catch (error) {
@@ -112,7 +116,7 @@ async function recordOutcome(
   type: EffectStepType<object>,
 ): Promise<void> {
   let held = claimed;
-  for (;;) {
+  for (let look = 0; look < LOOKS; look += 1) {
     try {
       if (outcome.kind === 'error') await afterError(runtime, held, index, step, outcome.error, type);
       else await finish(runtime, held, { index, outcome, runOutput: runOutputOf(runtime, held, index) });
@@ -134,6 +138,7 @@ async function recordOutcome(
       held = still;
     }
   }
+  throw new KilnError('internal', `the result of "${claimed.record.key}" could not be recorded`);
 }
 
 /** Something touched the step meanwhile (a pause, progress). The lease's token says whether it is still ours. */

@@ -17,8 +17,11 @@ export interface Doorbells {
   arm(ref: StepRef, at: number, hop: number): Promise<void>;
 }
 
-/** Work with a time limit; the signal is aborted when it is over. Throws `step.timeout`. */
-export type TimeLimit = <T>(ms: number, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+/**
+ * Work with a time limit; the signal is aborted when it is over. Throws `step.timeout`. While the work is long, `wanted` is asked
+ * now and then; when it says no (the run was cancelled, the lease lost), the signal is aborted too.
+ */
+export type TimeLimit = <T>(ms: number, work: (signal: AbortSignal) => Promise<T>, wanted: () => Promise<boolean>) => Promise<T>;
 
 /** Pinned versions; immutable, so cached. */
 export interface Definitions {

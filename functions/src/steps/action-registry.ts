@@ -22,20 +22,18 @@ export interface Action<I = unknown, O = unknown> {
   run(input: I, context: ActionContext): Promise<O> | O;
 }
 
-export type AnyAction = Action<never, unknown>;
-
-/** Declares an action; the types of `run` follow from the schemas. */
-export function defineAction<I, O>(action: Action<I, O>): Action<I, O> {
-  return action;
+/** Declares an action; the types of `run` follow from the schemas, which check every call. */
+export function defineAction<I, O>(action: Action<I, O>): Action {
+  return action as unknown as Action;
 }
 
 export class ActionRegistry {
   readonly #actions = new Map<string, Action>();
 
-  constructor(actions: readonly AnyAction[] = []) {
+  constructor(actions: readonly Action[] = []) {
     for (const action of actions) {
       if (this.#actions.has(action.name)) throw new Error(`two actions are named "${action.name}"`);
-      this.#actions.set(action.name, action as unknown as Action);
+      this.#actions.set(action.name, action);
     }
   }
 

@@ -1,4 +1,4 @@
-import { dueRanges } from '../ledger/due.ts';
+import { dueField, dueRanges } from '../ledger/due.ts';
 import { attendCommand } from '../ledger/commands.ts';
 import { attendEvent } from '../ledger/events.ts';
 import { attendOutbox } from '../ledger/outbox.ts';
@@ -12,6 +12,7 @@ import type { Runtime } from '../runner/runtime.ts';
 /** Documents taken from one shard of one collection in one go. */
 const PAGE = 200;
 const AT_ONCE = 20;
+const PUT_OFF_MS = 10 * 60_000;
 
 /** How the documents of a collection group are attended. */
 export type DueHandler = (runtime: Runtime, snapshot: Snapshot) => Promise<void>;
@@ -49,6 +50,10 @@ export const dueHandlers: Readonly<Record<string, DueHandler>> = {
   requests: (runtime, { path }) => {
     const [, accountId = '', , id = ''] = path.split('/');
     return attendRequest(runtime, accountId, id);
+  },
+  decisions: (runtime, { path }) => {
+    const [, accountId = '', , approvalId = '', , uid = ''] = path.split('/');
+    return decideApproval(runtime, { accountId, approvalId, uid });
   },
   commands: (runtime, { path }) => {
     const [, accountId = '', , runId = '', , commandId = ''] = path.split('/');
@@ -93,7 +98,15 @@ export async function reconcile(runtime: Runtime, handlers: Readonly<Record<stri
   return tick;
 }
 
+/** A document that cannot be attended is put off, so that it never keeps others from their turn. */
 async function repair(runtime: Runtime, group: string, doc: Snapshot, handle: DueHandler): Promise<void> {
   runtime.observe({ kind: 'repaired', what: group, path: doc.path });
-  await handle(runtime, doc);
+  try {
+    await handle(runtime, doc);
+  } catch (error) {
+    await runtime.store.commit([
+      { op: 'update', path: doc.path, data: { due: dueField(doc.id, runtime.clock.now() + PUT_OFF_MS) }, ifUpdateTime: doc.updateTime },
+    ]);
+    throw error;
+  }
 }

@@ -12,7 +12,7 @@ export function mailDelivery(config: Config): Deliver {
     now: () => Date.now(),
   });
   return async (_runtime, record) => {
-    const link = record.link === undefined ? {} : { link: { label: 'Open', url: record.link } };
+    const link = record.link === undefined ? {} : { link: { label: 'Open', url: new URL(record.link, config.webUrl).href } };
     const body = mailBody({ heading: record.subject ?? 'Kiln', paragraphs: record.body.split('\n\n'), ...link });
     await mailer.send({
       to: record.to,

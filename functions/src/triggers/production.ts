@@ -105,20 +105,27 @@ function tasksClient(emulator: string | undefined, project: string): () => Promi
   }
 }
 
+const WANTED_EVERY_MS = 5_000;
+
 /** Runs work under a limit. The signal reaches the SDK calls; work that ignores it is left behind. */
-export const limitTime: TimeLimit = async (ms, work) => {
+export const limitTime: TimeLimit = async (ms, work, wanted) => {
   const controller = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      const error = new KilnError('step.timeout', `the attempt took longer than ${ms} ms`);
-      controller.abort(error);
-      reject(error);
-    }, ms);
-  });
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const stop = (error: KilnError): void => {
+    controller.abort(error);
+    reject(error);
+  };
+  const timer = setTimeout(() => stop(new KilnError('step.timeout', `the attempt took longer than ${ms} ms`)), ms);
+  const check = async (): Promise<void> => {
+    // A failed look says nothing; the next one may.
+    const still = await wanted().catch(() => true);
+    if (!still) stop(new KilnError('run.cancelled', 'the step is no longer wanted'));
+  };
+  const watch = setInterval(() => void check(), WANTED_EVERY_MS);
   try {
-    return await Promise.race([work(controller.signal), timeout]);
+    return await Promise.race([work(controller.signal), stopped]);
   } finally {
     clearTimeout(timer);
+    clearInterval(watch);
   }
 };
