@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process';
 const MIN_NODE = 20;
 const MIN_JAVA = 17;
 
-export function assertNode() {
-  const major = Number(process.versions.node.split('.')[0]);
+export function assertNode(version = process.versions.node) {
+  const major = Number(version.split('.')[0]);
   if (major >= MIN_NODE) return;
   throw new Error(
-    `Kiln needs Node ${MIN_NODE} or newer to set itself up, and this is Node ${process.versions.node}: install one from https://nodejs.org.`,
+    `Kiln needs Node ${MIN_NODE} or newer to set itself up, and this is Node ${version}: install one from https://nodejs.org.`,
   );
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { javaMajor } from './requirements.mjs';
+import { assertJava, assertNode, javaMajor } from './requirements.mjs';
 
 test.each([
   ['openjdk version "17.0.15" 2025-04-15', 17],
@@ -9,4 +9,13 @@ test.each([
   ['', undefined],
 ])('%s is Java %s', (output, major) => {
   expect(javaMajor(output)).toBe(major);
+});
+
+test('an old Node is refused with what to do', () => {
+  expect(() => assertNode('18.20.4')).toThrow('Kiln needs Node 20 or newer to set itself up, and this is Node 18.20.4');
+  expect(() => assertNode('20.0.0')).not.toThrow();
+});
+
+test('a machine without Java is told how to get it', async () => {
+  await expect(assertJava({ PATH: '' })).rejects.toThrow('needs Java 17 or newer on PATH or in JAVA_HOME, and none was found');
 });
