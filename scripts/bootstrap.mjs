@@ -19,9 +19,8 @@ async function main() {
   if (file === undefined || !existsSync(file)) throw new Error(`There is no script "${script ?? ''}" in scripts/.`);
   assertNode();
   const env = environment();
-  const java = WITHOUT_JAVA.has(script) ? undefined : assertJava(env);
+  if (!WITHOUT_JAVA.has(script)) await assertJava(env);
   await installMissing(env);
-  await java;
   process.exitCode = await runInForeground(NODE_24, [file, ...args], env);
 }
 

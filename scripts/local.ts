@@ -2,6 +2,7 @@
 import { pinnedPorts, startServices, type Services } from '../emulator-tests/services/index.ts';
 import { buildAll } from './build.ts';
 import { localEnvironment, ownSettings } from './emulator/environment.ts';
+import { firestoreJar } from './emulator/firestore-jar.ts';
 import { ringSchedules } from './emulator/schedule.ts';
 import { SUITE_PORTS, startSuite, type Suite } from './emulator/suite.ts';
 import { describeHolders, portHolders } from './process/ports.ts';
@@ -38,6 +39,8 @@ const EXPECTED = [
 ];
 
 export async function startLocal(): Promise<Local> {
+  // What can be missing is told before anything takes time.
+  firestoreJar();
   await assertPortsFree();
   await buildAll();
   const services = await step('Starting the local services', () => startServices({ ports: pinnedPorts }));

@@ -24,7 +24,6 @@ function javaVersionOutput(env) {
   });
 }
 
-/** Starts looking at once, and is awaited after the installation, which takes longer. */
 export async function assertJava(env) {
   const major = javaMajor(await javaVersionOutput(env));
   if (major !== undefined && major >= MIN_JAVA) return;
