@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { KilnError } from '../model/errors.ts';
 import { completionError, createLlmClient, fitsStrictMode, type CompletionRequest, type LlmClient } from './llm.ts';
-import { localServer, type LocalServer, type Seen } from './localServer.testing.ts';
+import { localServer, type LocalServer, type Seen } from './local-server.testing.ts';
 
 let server: LocalServer | undefined;
 

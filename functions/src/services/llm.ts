@@ -4,7 +4,7 @@ import type { CompletionUsage } from 'openai/resources/completions';
 import { type Json, parseJson } from '../engine/json.ts';
 import { KilnError } from '../model/errors.ts';
 import { type Deadline, deadline } from './http/deadline.ts';
-import { llmError } from './llmErrors.ts';
+import { llmError } from './llm-errors.ts';
 import type { Usage } from './prices.ts';
 
 export interface LlmMessage {

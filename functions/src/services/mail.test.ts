@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
-import { localServer, type LocalServer, type Seen } from './localServer.testing.ts';
+import { localServer, type LocalServer, type Seen } from './local-server.testing.ts';
 import { createMailer, type Mail, type Mailer } from './mail.ts';
-import { mailBody } from './mailBody.ts';
+import { mailBody } from './mail-body.ts';
 
 let server: LocalServer | undefined;
 

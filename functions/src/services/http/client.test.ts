@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { KilnError } from '../../model/errors.ts';
-import { localServer, type LocalServer } from '../localServer.testing.ts';
+import { localServer, type LocalServer } from '../local-server.testing.ts';
 import { createHttpClient, type HttpClient } from './client.ts';
 import { createGuard } from './guard.ts';
 

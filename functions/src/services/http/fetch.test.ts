@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { localServer, type LocalServer } from '../localServer.testing.ts';
+import { localServer, type LocalServer } from '../local-server.testing.ts';
 import { createGuardedFetch } from './fetch.ts';
 import { createGuard } from './guard.ts';
 

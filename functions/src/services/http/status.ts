@@ -1,5 +1,5 @@
 import { KilnError } from '../../model/errors.ts';
-import { parseRetryAfter } from './retryAfter.ts';
+import { parseRetryAfter } from './retry-after.ts';
 
 interface StatusInput {
   readonly status: number;

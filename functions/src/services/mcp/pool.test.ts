@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { KilnError } from '../../model/errors.ts';
 import { createGuardedFetch } from '../http/fetch.ts';
 import { createGuard } from '../http/guard.ts';
-import { localServer, type LocalServer, type Seen } from '../localServer.testing.ts';
+import { localServer, type LocalServer, type Seen } from '../local-server.testing.ts';
 import { McpPool, type ToolCall } from './pool.ts';
 import { toolHash } from './tools.ts';
 

@@ -2,7 +2,7 @@ import type { APIError } from 'openai';
 import { KilnError } from '../model/errors.ts';
 import { type Deadline, stoppedError } from './http/deadline.ts';
 import { networkCode } from './http/exchange.ts';
-import { parseRetryAfter } from './http/retryAfter.ts';
+import { parseRetryAfter } from './http/retry-after.ts';
 import { statusError } from './http/status.ts';
 
 /** The classes of the SDK, which is loaded only when a call is made. */

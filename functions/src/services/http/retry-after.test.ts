@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseRetryAfter, RETRY_AFTER_CAP_MS } from './retryAfter.ts';
+import { parseRetryAfter, RETRY_AFTER_CAP_MS } from './retry-after.ts';
 import { statusError } from './status.ts';
 
 const now = Date.parse('2026-11-20T12:00:00Z');
