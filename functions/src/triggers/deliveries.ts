@@ -1,6 +1,6 @@
 import type { Deliver } from '../ledger/outbox.ts';
 import { createMailer } from '../services/mail.ts';
-import { mailBody } from '../services/mailBody.ts';
+import { mailBody } from '../services/mail-body.ts';
 import type { Config } from './config.ts';
 
 /** Sends an outbox mail by SendGrid. The outbox id is its idempotency key. */
