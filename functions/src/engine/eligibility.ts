@@ -7,7 +7,10 @@ export type MemberState = Omit<PastMember, 'until'>;
 /** What the member was at that time: now, or before a later change. */
 export function memberAt(member: MemberRecord, at: number): MemberState {
   const states = (member.past ?? []).filter(({ until }) => until > at);
-  return states.reduce<MemberState & { until?: number }>((earliest, state) => (state.until < (earliest.until ?? Infinity) ? state : earliest), member);
+  return states.reduce<MemberState & { until?: number }>(
+    (earliest, state) => (state.until < (earliest.until ?? Infinity) ? state : earliest),
+    member,
+  );
 }
 
 /** Whether the rule names the member. A rule that names nobody fits nobody. */
@@ -37,7 +40,12 @@ export interface FourEyes {
 }
 
 /** The seats of a panel that is asked now, in a fixed order. */
-export function seatsOf(panel: Pick<Panel, 'approvers' | 'quorum'>, members: readonly MemberRecord[], at: number, rule: FourEyes): readonly string[] {
+export function seatsOf(
+  panel: Pick<Panel, 'approvers' | 'quorum'>,
+  members: readonly MemberRecord[],
+  at: number,
+  rule: FourEyes,
+): readonly string[] {
   return members
     .filter((member) => mayAct(member.uid, rule) && fitsPanel(panel, member.uid, memberAt(member, at)))
     .map((member) => member.uid)
@@ -59,7 +67,12 @@ export function standInOf(member: MemberState, at: number): string | undefined {
  * Everybody who can come to decide until the deadline: the seats, and those who stand in for them at any time until then. A
  * stand-in of a stand-in does not count.
  */
-export function possibleDeciders(panels: readonly Panel[], members: ReadonlyMap<string, MemberRecord>, until: { readonly from: number; readonly to: number }, rule: FourEyes): readonly string[] {
+export function possibleDeciders(
+  panels: readonly Panel[],
+  members: ReadonlyMap<string, MemberRecord>,
+  until: { readonly from: number; readonly to: number },
+  rule: FourEyes,
+): readonly string[] {
   const found = new Set<string>();
   for (const { panel, uid, member } of validSeats(panels, members, until.from)) {
     if (fitsPanel(panel, uid, member)) found.add(uid);
@@ -71,12 +84,21 @@ export function possibleDeciders(panels: readonly Panel[], members: ReadonlyMap<
 }
 
 /** Those who can decide at this very time. */
-export function presentDeciders(panels: readonly Panel[], members: ReadonlyMap<string, MemberRecord>, at: number, rule: FourEyes): readonly string[] {
+export function presentDeciders(
+  panels: readonly Panel[],
+  members: ReadonlyMap<string, MemberRecord>,
+  at: number,
+  rule: FourEyes,
+): readonly string[] {
   return possibleDeciders(panels, members, { from: at, to: at + 1 }, rule);
 }
 
 /** The seats whose holders still fit. */
-export function* validSeats(panels: readonly Panel[], members: ReadonlyMap<string, MemberRecord>, at: number): Iterable<{ panel: Panel; uid: string; member: MemberState }> {
+export function* validSeats(
+  panels: readonly Panel[],
+  members: ReadonlyMap<string, MemberRecord>,
+  at: number,
+): Iterable<{ panel: Panel; uid: string; member: MemberState }> {
   for (const panel of panels) {
     for (const uid of panel.seats) {
       const record = members.get(uid);
@@ -93,15 +115,27 @@ export type Authority =
   | { readonly kind: 'may'; readonly own: boolean; readonly others: readonly string[] };
 
 /** Whether somebody could decide at that time, and for whom. */
-export function authorityOf(decider: string, panels: readonly Panel[], members: ReadonlyMap<string, MemberRecord>, at: number, rule: FourEyes): Authority {
+export function authorityOf(
+  decider: string,
+  panels: readonly Panel[],
+  members: ReadonlyMap<string, MemberRecord>,
+  at: number,
+  rule: FourEyes,
+): Authority {
   const record = members.get(decider);
   if (record === undefined) return { kind: 'none', reason: 'you are not a member of this account' };
   if (!memberAt(record, at).active) return { kind: 'none', reason: 'your membership had ended' };
-  if (!mayAct(decider, rule)) return { kind: 'none', reason: 'you started this run, and who starts it does not decide on it (four-eyes rule)' };
+  if (!mayAct(decider, rule))
+    return { kind: 'none', reason: 'you started this run, and who starts it does not decide on it (four-eyes rule)' };
   const seats = [...validSeats(panels, members, at)];
   const own = seats.some(({ uid }) => uid === decider);
-  const others = [...new Set(seats.filter(({ uid, member }) => uid !== decider && standInOf(member, at) === decider).map(({ uid }) => uid))].sort();
+  const others = [
+    ...new Set(seats.filter(({ uid, member }) => uid !== decider && standInOf(member, at) === decider).map(({ uid }) => uid)),
+  ].sort();
   if (own || others.length > 0) return { kind: 'may', own, others };
   const seated = panels.some((panel) => panel.seats.includes(decider));
-  return { kind: 'none', reason: seated ? 'you no longer have the role or department that this request asks for' : 'you are not among those who were asked' };
+  return {
+    kind: 'none',
+    reason: seated ? 'you no longer have the role or department that this request asks for' : 'you are not among those who were asked',
+  };
 }

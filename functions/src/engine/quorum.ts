@@ -47,9 +47,13 @@ function tallyPanel(panel: VotingPanel, rejection: RejectionPolicy, ballots: rea
   const rejections = votes.filter((vote) => rejectingOutcomes.has(vote.outcome));
   if (rejection === 'veto' && rejections.length > 0) return rejected(rejections.slice(0, 1));
   for (const like of agreements(votes)) {
-    if (reaches(panel, like, votes)) return { kind: 'decided', outcome: like[0].outcome, choice: like[0].choice, by: like.map(({ by }) => by) };
+    if (reaches(panel, like, votes))
+      return { kind: 'decided', outcome: like[0].outcome, choice: like[0].choice, by: like.map(({ by }) => by) };
   }
-  const abstained = seatsIn(panel, votes.filter((vote) => vote.outcome === ABSTAIN));
+  const abstained = seatsIn(
+    panel,
+    votes.filter((vote) => vote.outcome === ABSTAIN),
+  );
   if (rejection === 'majority' && seatsIn(panel, rejections) * 2 > panel.seats.length - abstained) return rejected(rejections);
   if (seatsIn(panel, votes) < panel.seats.length) return OPEN;
   return rejections.length > 0 ? rejected(rejections) : { kind: 'open', stuck: true };

@@ -22,7 +22,8 @@ export interface Request {
   readonly faultOf: (values: string) => string | undefined;
 }
 
-export type Judgement = { readonly accepted: true; readonly seats: readonly string[] } | { readonly accepted: false; readonly reason: string };
+export type Judgement =
+  { readonly accepted: true; readonly seats: readonly string[] } | { readonly accepted: false; readonly reason: string };
 
 /** Whether a decision on a pending request counts, and for whose seats. Each reason is a sentence for its maker. */
 export function judge(request: Request, submitted: Submitted, accepted: readonly VerdictRecord[]): Judgement {
@@ -39,12 +40,15 @@ export function canStillVote(request: Request, uid: string, at: number, accepted
 function faultOfForm({ approval, intact, faultOf, members }: Request, { uid, decision, createdAt }: Submitted): string | undefined {
   if (decision.by !== uid) return 'the decision names another person than the one who made it';
   if (createdAt >= approval.deadlineAt) return `the deadline was ${iso(approval.deadlineAt)}`;
-  if (!intact || decision.digest !== approval.digest) return 'it was made on other content than this request shows; look at the request again';
+  if (!intact || decision.digest !== approval.digest)
+    return 'it was made on other content than this request shows; look at the request again';
   if (approval.claimedBy !== undefined && approval.claimedBy !== uid) {
     return `${nameOf(members, approval.claimedBy)} has taken this request on at ${iso(approval.claimedAt ?? approval.requestedAt)}`;
   }
-  if (!approval.outcomes.includes(decision.outcome)) return `"${decision.outcome}" is not among the outcomes ${approval.outcomes.join(', ')}`;
-  if (approval.commentRequired.includes(decision.outcome) && (decision.comment ?? '').trim() === '') return `"${decision.outcome}" needs a comment`;
+  if (!approval.outcomes.includes(decision.outcome))
+    return `"${decision.outcome}" is not among the outcomes ${approval.outcomes.join(', ')}`;
+  if (approval.commentRequired.includes(decision.outcome) && (decision.comment ?? '').trim() === '')
+    return `"${decision.outcome}" needs a comment`;
   if (decision.values === undefined) return undefined;
   return approval.form === undefined ? 'this request takes no corrections' : faultOf(decision.values);
 }
@@ -58,20 +62,26 @@ function seatsTaken({ approval, panels, members }: Request, uid: string, at: num
   const ofAll = free.filter((seat) => panels.some((panel) => panel.quorum === 'all' && panel.seats.includes(seat)));
   if (authority.own) {
     const before = takenBy.get(uid);
-    if (before !== undefined) return { accepted: false, reason: `${before.name} stood in for you and decided (${before.outcome}) at ${iso(before.decidedAt)}` };
+    if (before !== undefined)
+      return { accepted: false, reason: `${before.name} stood in for you and decided (${before.outcome}) at ${iso(before.decidedAt)}` };
     return { accepted: true, seats: [uid, ...ofAll] };
   }
   const first = free[0];
   if (first === undefined) {
     const whose = authority.others[0] ?? '';
     const before = takenBy.get(whose);
-    return { accepted: false, reason: `${nameOf(members, whose)}, for whom you stand in, is already spoken for${before === undefined ? '' : ` by ${before.name} at ${iso(before.decidedAt)}`}` };
+    return {
+      accepted: false,
+      reason: `${nameOf(members, whose)}, for whom you stand in, is already spoken for${before === undefined ? '' : ` by ${before.name} at ${iso(before.decidedAt)}`}`,
+    };
   }
   return { accepted: true, seats: [...new Set([first, ...ofAll])] };
 }
 
 /** Why a decision on a request that has ended does not count. */
-export function tooLate(approval: Pick<ApprovalRecord, 'status' | 'outcome' | 'decidedBy' | 'decidedByNames' | 'endedAt' | 'deadlineAt'>): string {
+export function tooLate(
+  approval: Pick<ApprovalRecord, 'status' | 'outcome' | 'decidedBy' | 'decidedByNames' | 'endedAt' | 'deadlineAt'>,
+): string {
   const at = iso(approval.endedAt ?? approval.deadlineAt);
   switch (approval.status) {
     case 'pending':

@@ -8,7 +8,9 @@ import type { Look } from './approval-reading.ts';
 import type { Outcome } from './transitions.ts';
 
 /** How a request ended. */
-export type End = { readonly kind: 'decided'; readonly outcome: string; readonly choice: string; readonly by: readonly string[] } | { readonly kind: 'expired' };
+export type End =
+  | { readonly kind: 'decided'; readonly outcome: string; readonly choice: string; readonly by: readonly string[] }
+  | { readonly kind: 'expired' };
 
 export interface ApprovalEnd {
   /** The step's. */
@@ -36,7 +38,8 @@ export function approvalEnd(look: Look & { readonly accepted: readonly VerdictRe
   if (end.kind === 'expired') {
     const text = `Nobody decided on "${approval.title}" in time${outcome === undefined ? '' : `; it counts as ${outcome === 'approve' ? 'approved' : 'rejected'}`}`;
     const fields: ApprovalEnd['fields'] = { status: 'expired', ...(outcome === undefined ? {} : { outcome }) };
-    if (outcome === undefined) return { outcome: { kind: 'failed', error: toErrorRecord(new KilnError('approval.expired', text)), output }, fields, text };
+    if (outcome === undefined)
+      return { outcome: { kind: 'failed', error: toErrorRecord(new KilnError('approval.expired', text)), output }, fields, text };
     return { outcome: stepOutcome(approval, outcome, text, output), fields, text };
   }
   const decidedByNames = end.by.map((uid) => nameOf(members, uid));
@@ -84,11 +87,16 @@ function decisionOf({ members, submitted }: Look, verdict: VerdictRecord): Json 
 /** What was agreed to: the corrected values of those who decided, else what was shown. */
 function valuesOf({ submitted, shown }: Look, end: End): Json | undefined {
   if (end.kind === 'expired') return shown.values;
-  const edited = submitted.find(({ uid, decision }) => end.by.includes(uid) && decision.values !== undefined && digest(canonicalJson(parseJson(decision.values))) === end.choice);
+  const edited = submitted.find(
+    ({ uid, decision }) =>
+      end.by.includes(uid) && decision.values !== undefined && digest(canonicalJson(parseJson(decision.values))) === end.choice,
+  );
   return edited?.decision.values === undefined ? shown.values : parseJson(edited.decision.values);
 }
 
 function commentsOf({ submitted }: Look, by: readonly string[]): string {
-  const comments = submitted.flatMap(({ uid, decision }) => (by.includes(uid) && (decision.comment ?? '') !== '' ? [decision.comment ?? ''] : []));
+  const comments = submitted.flatMap(({ uid, decision }) =>
+    by.includes(uid) && (decision.comment ?? '') !== '' ? [decision.comment ?? ''] : [],
+  );
   return comments.length === 0 ? '' : ` (${comments.join(' / ').slice(0, 500)})`;
 }

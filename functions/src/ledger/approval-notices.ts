@@ -29,7 +29,12 @@ export function approvalLink(approval: Pick<ApprovalRecord, 'accountId' | 'appro
  * One notification and one mail for each person: their ids follow from request, event and person, and they are created in the
  * commit that makes the event true. So neither a repeated delivery nor a retried transaction sends a second one.
  */
-export function noticeWrites(approval: ApprovalRecord, members: ReadonlyMap<string, MemberRecord>, notice: Notice, now: number): readonly Write[] {
+export function noticeWrites(
+  approval: ApprovalRecord,
+  members: ReadonlyMap<string, MemberRecord>,
+  notice: Notice,
+  now: number,
+): readonly Write[] {
   const link = approvalLink(approval);
   return [...new Set(notice.to)].flatMap((uid): Write[] => {
     const member = members.get(uid);
@@ -37,7 +42,19 @@ export function noticeWrites(approval: ApprovalRecord, members: ReadonlyMap<stri
     const { accountId, runId } = approval;
     const id = noticeId(approval.approvalId, notice, uid);
     const title = titleOf(notice.kind, approval.title);
-    const notification: NotificationRecord = { v: 1, accountId, id, to: uid, kind: notice.kind, title, body: notice.text, link, runId, createdAt: now, expiresAt: now + RETENTION_MS };
+    const notification: NotificationRecord = {
+      v: 1,
+      accountId,
+      id,
+      to: uid,
+      kind: notice.kind,
+      title,
+      body: notice.text,
+      link,
+      runId,
+      createdAt: now,
+      expiresAt: now + RETENTION_MS,
+    };
     const mail: OutboxRecord = {
       v: 1,
       accountId,

@@ -87,7 +87,9 @@ async function readMembers(tx: Transaction, accountId: string, uids: readonly st
     for (const doc of docs) if (doc !== undefined) members.set(doc.id, memberRecordSchema.parse(doc.data));
   };
   await add(uids);
-  const delegates = [...members.values()].flatMap(({ delegation }) => (delegation === undefined || members.has(delegation.to) ? [] : [delegation.to]));
+  const delegates = [...members.values()].flatMap(({ delegation }) =>
+    delegation === undefined || members.has(delegation.to) ? [] : [delegation.to],
+  );
   await add([...new Set(delegates)]);
   return members;
 }

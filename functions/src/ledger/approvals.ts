@@ -1,11 +1,10 @@
-import { passTime, nextLook } from '../engine/agenda.ts';
-import { fitsPanel, groupsOf, memberAt, possibleDeciders, presentDeciders, seatsOf } from '../engine/eligibility.ts';
-import { faultOfValues } from '../engine/form.ts';
+import { passTime } from '../engine/agenda.ts';
+import { fitsPanel, groupsOf, memberAt } from '../engine/eligibility.ts';
 import { canonicalJson, digest, parseJson } from '../engine/json.ts';
 import { tally } from '../engine/quorum.ts';
 import type { Ballot, Tally } from '../engine/quorum.ts';
-import { canStillVote, judge, nameOf, tooLate } from '../engine/verdict.ts';
-import type { Judgement, Request, Submitted } from '../engine/verdict.ts';
+import { judge, nameOf, tooLate } from '../engine/verdict.ts';
+import type { Judgement } from '../engine/verdict.ts';
 import type { ApprovalRecord, VerdictRecord } from '../model/approval.ts';
 import { paths } from '../model/paths.ts';
 import type { StepRef } from '../model/paths.ts';
@@ -13,14 +12,13 @@ import { finishWait } from '../runner/finish-wait.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { approvalEnd } from './approval-end.ts';
 import type { End } from './approval-end.ts';
-import { askText, noticeWrites } from './approval-notices.ts';
-import type { Notice } from './approval-notices.ts';
-import { allMembers, readApproval } from './approval-reading.ts';
+import { noticeWrites } from './approval-notices.ts';
+import { goOn } from './approval-open.ts';
+import { readApproval } from './approval-reading.ts';
 import type { ApprovalRef, Look } from './approval-reading.ts';
-import { dueField } from './due.ts';
+import { happeningOf, requestOf, verdictOf, verdictWrites } from './approval-verdicts.ts';
+import type { Counted } from './approval-verdicts.ts';
 import { appendHistory } from './history.ts';
-import type { Happening } from './history.ts';
-import { stepPath } from './steps.ts';
 import { increment, remove } from './store.ts';
 import type { Transaction, Write } from './store.ts';
 
@@ -71,15 +69,15 @@ async function settleWrites(runtime: Runtime, tx: Transaction, look: Look, now: 
 /** Decisions on a request that has ended are kept, with the reason why they did not count. */
 async function refuseAll(tx: Transaction, look: Look, ended: ApprovalRecord, now: number): Promise<readonly Write[]> {
   const refused = look.unjudged.map((submitted) => verdictOf(look, submitted, { accepted: false, reason: tooLate(ended) }, now));
-  return [...(await appendHistory(tx, ended, refused.map((verdict) => happeningOf(verdict, look)), now)), ...refused.flatMap((verdict) => verdictWrites(verdict))];
-}
-
-interface Counted {
-  /** Verdicts of this transaction. */
-  readonly verdicts: readonly VerdictRecord[];
-  /** All that count, those of before included. */
-  readonly accepted: readonly VerdictRecord[];
-  readonly result: Tally;
+  return [
+    ...(await appendHistory(
+      tx,
+      ended,
+      refused.map((verdict) => happeningOf(verdict, look)),
+      now,
+    )),
+    ...refused.flatMap((verdict) => verdictWrites(verdict)),
+  ];
 }
 
 /** Judges decision after decision; once one of them decides, those after it come too late. */
@@ -89,7 +87,8 @@ function count(look: Look, now: number): Counted {
   const accepted = [...look.accepted];
   let result = tallyOf(look, accepted, now);
   for (const submitted of look.unjudged) {
-    const judgement: Judgement = result.kind === 'decided' ? { accepted: false, reason: tooLate(endedBy(look, result, now)) } : judge(request, submitted, accepted);
+    const judgement: Judgement =
+      result.kind === 'decided' ? { accepted: false, reason: tooLate(endedBy(look, result, now)) } : judge(request, submitted, accepted);
     const verdict = verdictOf(look, submitted, judgement, now);
     verdicts.push(verdict);
     if (!verdict.accepted) continue;
@@ -97,11 +96,6 @@ function count(look: Look, now: number): Counted {
     result = tallyOf(look, accepted, now);
   }
   return { verdicts, accepted, result };
-}
-
-function requestOf(look: Look): Request {
-  const { form } = look.approval;
-  return { ...look, faultOf: (values) => (form === undefined ? undefined : faultOfValues(form, values)) };
 }
 
 function endedBy({ approval, members }: Look, result: Extract<Tally, { kind: 'decided' }>, now: number): ApprovalRecord {
@@ -120,7 +114,11 @@ function tallyOf(look: Look, accepted: readonly VerdictRecord[], now: number): T
       return voted.has(uid) || (member !== undefined && fitsPanel(panel, uid, memberAt(member, now)));
     }),
   }));
-  return tally(voting, approval.rejection, accepted.map((verdict) => ballotOf(look, verdict)));
+  return tally(
+    voting,
+    approval.rejection,
+    accepted.map((verdict) => ballotOf(look, verdict)),
+  );
 }
 
 function ballotOf({ panels, members, submitted, shown }: Look, verdict: VerdictRecord): Ballot {
@@ -133,40 +131,15 @@ function ballotOf({ panels, members, submitted, shown }: Look, verdict: VerdictR
   return { by: verdict.by, seats: verdict.seats, groups, outcome: verdict.outcome, choice: digest(canonicalJson(values)) };
 }
 
-function verdictOf({ approval, members }: Look, { uid, decision, createdAt }: Submitted, judgement: Judgement, now: number): VerdictRecord {
-  const { accountId, approvalId } = approval;
-  const base = { v: 1 as const, accountId, approvalId, by: uid, name: nameOf(members, uid), outcome: decision.outcome, decidedAt: createdAt, at: now };
-  return judgement.accepted ? { ...base, seats: [...judgement.seats], accepted: true } : { ...base, seats: [], accepted: false, reason: judgement.reason };
-}
-
-function verdictWrites(verdict: VerdictRecord): readonly Write[] {
-  const { accountId, approvalId, by } = verdict;
-  return [
-    { op: 'create', path: paths.verdict(accountId, approvalId, by), data: verdict },
-    { op: 'update', path: paths.decision(accountId, approvalId, by), data: { due: remove } },
-  ];
-}
-
-function happeningOf(verdict: VerdictRecord, { approval, members, submitted }: Look): Happening {
-  const others = verdict.seats.filter((uid) => uid !== verdict.by).map((uid) => nameOf(members, uid));
-  const forWhom = others.length === 0 ? '' : ` for ${others.join(', ')}`;
-  const decision = submitted.find(({ uid }) => uid === verdict.by)?.decision;
-  const comment = decision?.comment === undefined ? '' : `: ${decision.comment}`;
-  const what = `${verdict.name} answered "${verdict.outcome}"${forWhom} to "${approval.title}"${comment}`;
-  return {
-    kind: verdict.accepted ? 'decision' : 'decision_refused',
-    by: verdict.by,
-    text: verdict.accepted ? what : `${what}. It did not count: ${verdict.reason ?? ''}`,
-    data: { approvalId: approval.approvalId, stepKey: approval.stepKey, outcome: verdict.outcome, seats: verdict.seats, digest: decision?.digest ?? '', decidedAt: verdict.decidedAt },
-  };
-}
-
 async function end(runtime: Runtime, tx: Transaction, look: Look & Counted, how: End, now: number): Promise<readonly Write[]> {
   const { approval, held, verdicts, members } = look;
   if (held === undefined) return [];
   const ending = approvalEnd(look, how, now);
   const step = await finishWait(runtime, held, ending.outcome, tx);
-  const happenings = [...verdicts.map((verdict) => happeningOf(verdict, look)), { kind: 'approval_ended', by: 'system', text: ending.text, data: { approvalId: approval.approvalId } }];
+  const happenings = [
+    ...verdicts.map((verdict) => happeningOf(verdict, look)),
+    { kind: 'approval_ended', by: 'system', text: ending.text, data: { approvalId: approval.approvalId } },
+  ];
   const history = await appendHistory(tx, approval, happenings, now);
   const told = { kind: 'decided', n: 0, to: [approval.startedBy], text: ending.text } as const;
   return [
@@ -177,79 +150,6 @@ async function end(runtime: Runtime, tx: Transaction, look: Look & Counted, how:
     { op: 'update', path: paths.run(approval.accountId, approval.runId), data: { pendingApprovals: increment(-1) } },
     ...noticeWrites(approval, members, told, now),
   ];
-}
-
-interface Going {
-  readonly look: Look;
-  readonly held: NonNullable<Look['held']>;
-  readonly counted: Counted;
-  readonly passed: ReturnType<typeof passTime>;
-  readonly now: number;
-}
-
-/** The request stays open: whom it is passed on to, who is reminded, who may decide now, and when to look again. */
-async function goOn(runtime: Runtime, tx: Transaction, { look, held, counted, passed, now }: Going): Promise<readonly Write[]> {
-  const { approval } = look;
-  const stuck = counted.result.kind === 'open' && counted.result.stuck && passed.escalate.length === 0;
-  const alert = stuck && !passed.agenda.alerted;
-  const everybody = passed.escalate.length > 0 || alert ? await allMembers(tx, approval.accountId) : [];
-  const members = new Map([...look.members, ...everybody.map((member) => [member.uid, member] as const)]);
-  const added = passed.escalate.map(({ approvers, quorum }) => ({ approvers, quorum, seats: [...seatsOf({ approvers, quorum }, everybody, now, approval)] }));
-  const panels = [...look.panels, ...added];
-  const agenda = { ...passed.agenda, alerted: passed.agenda.alerted || stuck };
-  const next: ApprovalRecord = {
-    ...approval,
-    approvers: JSON.stringify(panels),
-    schedule: JSON.stringify(agenda),
-    deadlineAt: passed.deadlineAt,
-    level: approval.level + added.length,
-    eligible: [...possibleDeciders(panels, members, { from: now, to: passed.deadlineAt }, approval)],
-  };
-  const notices = noticesOf({ look: { ...look, members, panels }, counted, passed, now }, next, alert);
-  const wakeAt = nextLook(agenda, next.deadlineAt);
-  const rearmed = wakeAt !== held.record.wakeAt;
-  // Before the commit it belongs to: a ring for a wake time that was never written finds nothing due.
-  if (rearmed) await runtime.doorbells.arm(held.record, wakeAt, 0);
-  const escalations: Happening[] = added.map((panel, i) => ({
-    kind: 'escalation',
-    by: 'system',
-    text: `"${approval.title}" was passed on to ${panel.seats.map((uid) => nameOf(members, uid)).join(', ') || 'nobody: no member fits'}`,
-    data: { approvalId: approval.approvalId, level: approval.level + i + 1, seats: panel.seats },
-  }));
-  const history = await appendHistory(tx, approval, [...counted.verdicts.map((verdict) => happeningOf(verdict, look)), ...escalations], now);
-  return [
-    ...history,
-    ...counted.verdicts.flatMap((verdict) => verdictWrites(verdict)),
-    ...changesOf(approval, next),
-    ...notices.flatMap((notice) => noticeWrites(next, members, notice, now)),
-    ...(rearmed ? [{ op: 'update' as const, path: stepPath(held.record), data: { wakeAt, due: dueField(held.record.runId, wakeAt) }, ifUpdateTime: held.updateTime }] : []),
-  ];
-}
-
-function noticesOf({ look, counted, passed, now }: Pick<Going, 'look' | 'counted' | 'passed' | 'now'>, next: ApprovalRecord, alert: boolean): readonly Notice[] {
-  const request = requestOf(look);
-  const notices: Notice[] = [];
-  if (passed.escalate.length > 0) {
-    const asked = look.panels.slice(-passed.escalate.length);
-    notices.push({ kind: 'escalation', n: next.level, to: presentDeciders(asked, look.members, now, next), text: askText(next) });
-  }
-  if (passed.remind) {
-    const open = presentDeciders(look.panels, look.members, now, next).filter((uid) => canStillVote(request, uid, now, counted.accepted));
-    notices.push({ kind: 'reminder', n: passed.agenda.reminded, to: open, text: askText(next) });
-  }
-  if (alert) {
-    const admins = [...look.members.values()].filter((member) => member.active && member.roles.includes('admin')).map((member) => member.uid);
-    notices.push({ kind: 'alert', n: 0, to: admins, text: `Nobody is left who could decide on "${next.title}". Reassign it, or wait for its deadline.` });
-  }
-  return notices;
-}
-
-/** Only what changed: a request that is looked at for nothing is not written. */
-function changesOf(before: ApprovalRecord, after: ApprovalRecord): readonly Write[] {
-  const fields = ['approvers', 'schedule', 'deadlineAt', 'level', 'eligible'] as const;
-  const changed = fields.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]));
-  if (changed.length === 0) return [];
-  return [{ op: 'update', path: pathOf(before), data: Object.fromEntries(changed.map((field) => [field, after[field]])) }];
 }
 
 function pathOf(approval: ApprovalRecord): string {

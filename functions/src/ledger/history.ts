@@ -101,7 +101,7 @@ export function exportHistory(documents: readonly object[]): string {
 /** Every entry of a run's history or an account's audit, in order. */
 export async function readHistory(store: Pick<Store, 'query'>, collection: string): Promise<readonly Snapshot['data'][]> {
   const entries: Snapshot['data'][] = [];
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const { docs } = await store.query({ from: collection, where: [['n', '>', after]], orderBy: [['n', 'asc']], limit: PAGE });
     entries.push(...docs.map((doc) => doc.data));
     const last = docs.at(-1)?.data['n'];
