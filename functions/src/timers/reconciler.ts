@@ -1,3 +1,4 @@
+import { decideApproval } from '../ledger/approvals.ts';
 import { dueField, dueRanges } from '../ledger/due.ts';
 import { attendCommand } from '../ledger/commands.ts';
 import { attendEvent } from '../ledger/events.ts';
