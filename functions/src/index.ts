@@ -37,8 +37,9 @@ export const doorbell = onTaskDispatched(
     rateLimits: { maxConcurrentDispatches: 500 },
   },
   async (request) => {
-    const { handlers, runtime } = await load();
+    const { handlers, runtime, finished } = await load();
     await handlers.doorbell(runtime, request.data);
+    finished();
   },
 );
 
@@ -69,12 +70,13 @@ function created(
   handle: (handlers: typeof Handlers, runtime: Runtime, event: CreatedEvent) => Promise<void>,
 ) {
   return onDocumentCreated({ document, retry: true, ...options }, async (event) => {
-    const { handlers, runtime } = await load();
+    const { handlers, runtime, finished } = await load();
     await handle(handlers, runtime, event as CreatedEvent);
+    finished();
   });
 }
 
-async function load(): Promise<{ handlers: typeof Handlers; runtime: Runtime }> {
+async function load(): Promise<{ handlers: typeof Handlers; runtime: Runtime; finished: () => void }> {
   const [handlers, production] = await Promise.all([import('./triggers/handlers.ts'), import('./triggers/production.ts')]);
-  return { handlers, runtime: production.productionRuntime() };
+  return { handlers, runtime: production.productionRuntime(), finished: production.countInvocation };
 }

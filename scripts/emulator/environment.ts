@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { DEMO_HOOK } from '../kiln/people.ts';
 import { PROJECT_ID, ROOT } from '../root.ts';
 import { SUITE_PORTS } from './suite.ts';
 
@@ -38,8 +39,10 @@ export function localEnvironment(own: Env, services: Readonly<Record<string, str
   const local = Object.fromEntries(Object.entries(services).filter(([name]) => !skipped.has(name)));
   // The Functions emulator overwrites CLOUD_TASKS_EMULATOR_HOST with the address of its own Tasks emulator.
   const tasks = { KILN_TASKS_HOST: services['CLOUD_TASKS_EMULATOR_HOST'] };
+  // The demo account's webhook address is signed with a secret that is worth nothing.
+  const demo = { KILN_SECRETS: DEMO_HOOK.secretName, [DEMO_HOOK.secretName]: DEMO_HOOK.secret, KILN_COUNT_USAGE: 'true' };
   const web = { KILN_WEB_URL: own['KILN_WEB_URL'] ?? `http://127.0.0.1:${SUITE_PORTS.hosting}` };
-  return { env: { ...local, ...tasks, ...web }, realModel, realMail };
+  return { env: { ...local, ...tasks, ...demo, ...web }, realModel, realMail };
 }
 
 /** For programs that talk to the running emulators, such as seeding, the demo and the CLI. */

@@ -21,6 +21,7 @@ import { mailDelivery } from './deliveries.ts';
 import { createLlmClient } from '../services/llm.ts';
 import { environmentSecrets } from '../services/secrets.ts';
 import { logRunnerEvent } from '../telemetry/log.ts';
+import { metered, usage } from '../telemetry/usage.ts';
 import { actions } from '../workflows/actions.ts';
 import { readConfig } from './config.ts';
 import type { Config } from './config.ts';
@@ -33,12 +34,20 @@ export function productionRuntime(): Runtime {
   return runtime;
 }
 
+/** Logs what this process has used so far, where the deployment asks for it. */
+export function countInvocation(): void {
+  if (process.env['KILN_COUNT_USAGE'] !== 'true') return;
+  usage.invocations += 1;
+  logger.info(`kiln usage ${JSON.stringify({ pid: process.pid, ...usage })}`);
+}
+
 /** For test hosts: the same runtime with another clock or services. */
 export function createRuntime(config: Config, replace: Partial<Runtime> & { readonly offset?: () => number } = {}): Runtime {
   const app = getApps()[0] ?? initializeApp({ projectId: config.project });
   const { offset, ...overrides } = replace;
   const clock = new DatabaseClock(() => Date.now(), offset);
-  const store = observed(new FirestoreStore(getFirestore(app)), clock);
+  const firestore = new FirestoreStore(getFirestore(app));
+  const store = observed(config.countUsage ? metered(firestore) : firestore, clock);
   const made: Runtime = {
     store,
     clock,
