@@ -121,6 +121,16 @@ test('a compressed answer is read as what it says', async () => {
   expect((await clientFor(server).request({ method: 'GET', url: server.origin, timeoutMs: 5_000 })).json).toEqual({ n: 1 });
 });
 
+test.each([['HEAD', 200, {}], ['GET', 204, {}], ['GET', 304, {}], ['GET', 200, { 'content-length': '0' }]])('%s answered with %i and an encoding, but without a body, is read as empty', async (method, status, headers) => {
+  const server = await serve((_seen, response) => response.writeHead(status, { 'content-encoding': 'gzip', ...headers }).end());
+  expect(await clientFor(server).request({ method, url: server.origin, timeoutMs: 5_000 })).toMatchObject({ status, text: '' });
+});
+
+test('an encoding that is a lie is a broken answer', async () => {
+  const server = await serve((_seen, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('plain text'));
+  await expect(clientFor(server).request({ method: 'GET', url: server.origin, timeoutMs: 5_000 })).rejects.toMatchObject({ code: 'http.connection' });
+});
+
 test('X6 a redirect to a metadata address is refused at that hop', async () => {
   const server = await serve((_seen, response) => response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data/iam' }).end('secret body'));
   const failure = clientFor(server).request({ method: 'GET', url: server.origin, timeoutMs: 5_000 });

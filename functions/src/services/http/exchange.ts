@@ -58,8 +58,9 @@ export function exchange(target: Target, request: HopRequest): Promise<HopRespon
       return;
     }
     sending.once('socket', (socket) => socket.once(secure ? 'secureConnect' : 'connect', () => request.onSent?.()));
-    sending.once('response', (incoming) => resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: decoded(incoming) }));
-    sending.once('error', (error) => reject(request.signal.aborted ? request.signal.reason : error));
+    sending.once('response', (incoming) => resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: hasBody(request.method, incoming) ? decoded(incoming) : incoming }));
+    // Stays on: an error after the answer has begun is reported by the body, and must not end the process here.
+    sending.on('error', (error) => reject(request.signal.aborted ? request.signal.reason : error));
     sending.end(request.body);
   });
 }
@@ -77,6 +78,11 @@ function fixedLookup(addresses: readonly Address[]): LookupFunction {
     else if (options.all === true) callback(null, addresses.map(({ address, family }) => ({ address, family })));
     else callback(null, first.address, first.family);
   };
+}
+
+/** Whether a body follows at all: the headers describe one even where it is left out, and decoding nothing is an error. */
+function hasBody(method: string, incoming: IncomingMessage): boolean {
+  return method !== 'HEAD' && incoming.statusCode !== 204 && incoming.statusCode !== 304 && incoming.headers['content-length'] !== '0';
 }
 
 /** Undoes a content encoding. We ask for none, but some servers compress regardless; the byte cap counts what comes out. */
