@@ -29,15 +29,23 @@ const TRANSACTION_TRIES = 12;
 
 /** A store in memory with Firestore's rules: preconditions, create-once, serialisable transactions, a document limit. */
 export class MemoryStore implements Store {
-  readonly #docs = new Map<string, Doc>();
-  readonly #collections = new Map<string, Set<string>>();
+  readonly #docs: Map<string, Doc>;
+  readonly #collections: Map<string, Set<string>>;
+  readonly #version: { last: number };
   readonly #now: () => number;
   readonly #hooks: MemoryStoreHooks;
-  #version = 0;
 
-  constructor(now: () => number, hooks: MemoryStoreHooks = {}) {
+  constructor(now: () => number, hooks: MemoryStoreHooks = {}, shared?: MemoryStore) {
     this.#now = now;
     this.#hooks = hooks;
+    this.#docs = shared?.#docs ?? new Map<string, Doc>();
+    this.#collections = shared?.#collections ?? new Map<string, Set<string>>();
+    this.#version = shared?.#version ?? { last: 0 };
+  }
+
+  /** The same documents as another caller sees them: its operations go through hooks of its own. */
+  view(hooks: MemoryStoreHooks): MemoryStore {
+    return new MemoryStore(this.#now, { ...(this.#hooks.created === undefined ? {} : { created: this.#hooks.created }), ...hooks }, this);
   }
 
   async get(paths: readonly string[]): Promise<ReadResult> {
@@ -109,7 +117,7 @@ export class MemoryStore implements Store {
   #apply(writes: readonly Write[]): CommitResult {
     for (const write of writes) this.#check(write);
     const time = this.#now();
-    const version = (this.#version += 1);
+    const version = (this.#version.last += 1);
     const created: Doc[] = [];
     for (const write of writes) {
       const before = this.#docs.get(write.path);
@@ -131,7 +139,11 @@ export class MemoryStore implements Store {
     const doc = this.#docs.get(write.path);
     if (write.op === 'create' && doc !== undefined) throw new StoreConflict(`${write.path} exists already`);
     if (write.op === 'update' && doc === undefined) throw new StoreConflict(`${write.path} does not exist`);
-    if ((write.op === 'update' || write.op === 'delete') && write.ifUpdateTime !== undefined && String(doc?.version) !== write.ifUpdateTime) {
+    if (
+      (write.op === 'update' || write.op === 'delete') &&
+      write.ifUpdateTime !== undefined &&
+      String(doc?.version) !== write.ifUpdateTime
+    ) {
       throw new StoreConflict(`${write.path} has changed`);
     }
     if (write.op !== 'delete' && sizeOf(write.data) > MAX_DOCUMENT_CHARS) throw new StoreRefusal(`${write.path} is over 1 MiB`);
