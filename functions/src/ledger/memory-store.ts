@@ -38,9 +38,9 @@ export class MemoryStore implements Store {
   constructor(now: () => number, hooks: MemoryStoreHooks = {}, shared?: MemoryStore) {
     this.#now = now;
     this.#hooks = hooks;
-    this.#docs = shared?.#docs ?? new Map<string, Doc>();
-    this.#collections = shared?.#collections ?? new Map<string, Set<string>>();
-    this.#version = shared?.#version ?? { last: 0 };
+    this.#docs = shared === undefined ? new Map<string, Doc>() : shared.#docs;
+    this.#collections = shared === undefined ? new Map<string, Set<string>>() : shared.#collections;
+    this.#version = shared === undefined ? { last: 0 } : shared.#version;
   }
 
   /** The same documents as another caller sees them: its operations go through hooks of its own. */
