@@ -2,6 +2,7 @@ import { nextLook } from '../engine/agenda.ts';
 import type { TimePassed } from '../engine/agenda.ts';
 import { possibleDeciders, presentDeciders, seatsOf } from '../engine/eligibility.ts';
 import { canStillVote, nameOf } from '../engine/verdict.ts';
+import { SEATS_MAX } from '../model/approval.ts';
 import type { ApprovalRecord, Panel } from '../model/approval.ts';
 import type { MemberRecord } from '../model/member.ts';
 import { paths } from '../model/paths.ts';
@@ -67,7 +68,7 @@ async function onwardOf(tx: Transaction, { look, counted, passed, now }: Going):
   const added = passed.escalate.map((panel) => ({
     approvers: panel.approvers,
     quorum: panel.quorum,
-    seats: [...seatsOf(panel, everybody, now, approval)],
+    seats: seatsOf(panel, everybody, now, approval).slice(0, SEATS_MAX),
   }));
   const panels = [...look.panels, ...added];
   const agenda = { ...passed.agenda, alerted: passed.agenda.alerted || stuck };

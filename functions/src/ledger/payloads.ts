@@ -13,14 +13,17 @@ export interface StoredPayload {
   readonly writes: readonly Write[];
 }
 
-/** Prepares canonical JSON text for storing: inline when small, else in parts named after `id`. */
-export function storePayload(ref: RunRef, id: string, text: string): StoredPayload {
+/**
+ * Prepares canonical JSON text for storing: inline when small, else in parts named after `id`. With `guard`, always in parts, which
+ * carry it: the rules let only those read them whom it allows.
+ */
+export function storePayload(ref: RunRef, id: string, text: string, guard?: object): StoredPayload {
   const size = byteLength(text);
   const base = { size, digest: digest(text) };
-  if (size <= INLINE_MAX_BYTES) return { payload: { ...base, json: text }, writes: [] };
+  if (size <= INLINE_MAX_BYTES && guard === undefined) return { payload: { ...base, json: text }, writes: [] };
   const count = Math.ceil(text.length / PART_CHARS);
   const writes = Array.from({ length: count }, (_, part): Write => {
-    const data = { v: 1, text: text.slice(part * PART_CHARS, (part + 1) * PART_CHARS) };
+    const data = { v: 1, text: text.slice(part * PART_CHARS, (part + 1) * PART_CHARS), ...guard };
     return { op: 'set', path: paths.payload(ref.accountId, ref.runId, `${id}~${part}`), data };
   });
   return { payload: { ...base, parts: count, partsId: id }, writes };

@@ -79,6 +79,8 @@ export const approvalRecordSchema = z.strictObject({
   effect: z.string().optional(),
   /** Canonical JSON of {title, effect, evidence, form, values}: exactly what is shown. */
   shown: payloadSchema,
+  /** What was shown, decisions and verdicts are readable only by operators, admins and those who may decide. */
+  sensitive: z.boolean(),
   digest: z.string(),
   /** Who may create a decision, stand-ins included; the rules check against it, the engine checks again by the members' documents. */
   eligible: z.array(z.string()),
@@ -118,6 +120,9 @@ export const approvalRecordSchema = z.strictObject({
   expiresAt: z.number().optional(),
 });
 export type ApprovalRecord = z.infer<typeof approvalRecordSchema>;
+
+/** People that one request asks. */
+export const SEATS_MAX = 200;
 
 /** One person's decision: created once by that person at `decisions/{uid}`, never changed. `at` is server time. */
 export const decisionRecordSchema = z.strictObject({

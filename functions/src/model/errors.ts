@@ -96,6 +96,7 @@ export const errorCodes = {
     class: 'business',
     help: 'The event did not come before the wait’s timeout. Handle it with onException, or leave onTimeout at its default.',
   },
+  'approval.too_many': { class: 'not_retryable', help: 'A request asks at most 200 people. Name a smaller role or department.' },
   'approval.expired': { class: 'business', help: 'Nobody decided before the deadline.' },
   'approval.no_eligible': {
     class: 'not_retryable',

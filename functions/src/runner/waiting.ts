@@ -8,7 +8,9 @@ import { remove } from '../ledger/store.ts';
 import { finish, suspend } from '../ledger/transitions.ts';
 import { KilnError, toErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
+import type { RunRef } from '../model/paths.ts';
 import { runRecordSchema } from '../model/run.ts';
+import type { RunRecord } from '../model/run.ts';
 import type { StepConfig } from '../model/definition.ts';
 import type { ComputeStepType, WaitStepType } from '../steps/step-type.ts';
 import { factsOf, ownFields, parsedConfig, resolveConfig } from './resolve.ts';
@@ -43,7 +45,8 @@ export async function beginWait(runtime: Runtime, held: Held, index: DefinitionI
     now: runtime.clock.now(),
     stepCreatedAt: record.createdAt,
     documentId: documentIdOf(held),
-    facts: () => readRun(runtime, held),
+    facts: () => readRun(runtime, held.record),
+    starter: () => readStarter(runtime, held.record),
     definitions: runtime.definitions,
     services: runtime.services,
   });
@@ -108,9 +111,15 @@ export function documentIdOf(held: Held): string {
   return digest(`${held.record.runId}/${held.record.key}/${held.record.attempt}`).slice(0, 32);
 }
 
-async function readRun(runtime: Runtime, held: Held): Promise<ReturnType<typeof runRecordSchema.parse>> {
-  const { accountId, runId } = held.record;
+async function readRun(runtime: Runtime, { accountId, runId }: RunRef): Promise<RunRecord> {
   const { docs } = await runtime.store.get([paths.run(accountId, runId)]);
   if (docs[0] === undefined) throw new KilnError('run.not_found', `run ${runId} is missing`);
   return runRecordSchema.parse(docs[0].data);
+}
+
+/** Follows child runs up to their root: who starts a parent run has started its children, too. */
+async function readStarter(runtime: Runtime, ref: RunRef): Promise<string> {
+  let run = await readRun(runtime, ref);
+  while (run.startedBy.kind === 'run') run = await readRun(runtime, { accountId: ref.accountId, runId: run.startedBy.id });
+  return run.startedBy.kind === 'user' ? run.startedBy.id : '';
 }

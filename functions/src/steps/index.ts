@@ -1,4 +1,5 @@
 import { action } from './action.ts';
+import { approval } from './approval.ts';
 import { fail } from './fail.ts';
 import { recipe } from './recipe.ts';
 import { StepRegistry } from './registry.ts';
@@ -9,7 +10,8 @@ import { wait } from './wait.ts';
 
 /** Every step type, a line each: this is all that a new one adds outside its own file. */
 export const stepTypes: readonly StepType[] = [
-  action, //
+  action,
+  approval,
   fail,
   recipe,
   subworkflow,

@@ -70,6 +70,8 @@ export interface EnterContext<C> extends ContextBase<C> {
   readonly documentId: string;
   /** The run's own document; one read, when a step type needs it. */
   readonly facts: () => Promise<RunRecord>;
+  /** The person who started the run, or the run that started it, and so on up; empty when no person did. */
+  readonly starter: () => Promise<string>;
   readonly definitions: Definitions;
   readonly services: StepServices;
 }
@@ -97,8 +99,14 @@ interface StepTypeBase<C> {
   readonly schema: z.ZodType<C>;
   /** Fields that are not templates: expressions, schemas, nested definitions. */
   readonly literalFields?: readonly string[];
-  /** Fields in which `{{secret.NAME}}` may stand. */
+  /** Fields in which `{{secret.NAME}}` may stand; `inputs` is the step's inputs. */
   readonly secretFields?: readonly string[];
+  /** Fields that pre-flight checks as JSON Schemas, durations and dates; a field inside another is written `event.lookback`. */
+  readonly schemaFields?: readonly string[];
+  readonly durationFields?: readonly string[];
+  readonly dateFields?: readonly string[];
+  /** JSON Schema of the output, as far as the configuration says it: pre-flight refuses paths that cannot be there. */
+  outputSchema?(config: { readonly [field: string]: Json }): Json | undefined;
   preflight?(config: C & StepCommon, context: PreflightContext): readonly Problem[] | Promise<readonly Problem[]>;
 }
 
