@@ -1,5 +1,6 @@
 import type { ConditionStep, Definition, LoopStep, ParallelStep, StepConfig } from '../model/definition.ts';
 import type { LoopFrame } from '../model/step.ts';
+import { jsonPath } from './json-path.ts';
 
 /** One enclosing list: whose it is, and which of the owner's lists. */
 export type Frame =
@@ -14,6 +15,8 @@ export interface Place {
   readonly position: number;
   /** Enclosing lists, outermost first. */
   readonly frames: readonly Frame[];
+  /** JSON path in the definition: `steps[2].branches.left[0]`. */
+  readonly path: string;
 }
 
 export interface DefinitionIndex {
@@ -27,11 +30,17 @@ export interface DefinitionIndex {
 interface Pending {
   readonly list: readonly StepConfig[];
   readonly frames: readonly Frame[];
+  readonly path: string;
+}
+
+interface ChildList {
+  readonly frame: Frame;
+  readonly list: readonly StepConfig[];
 }
 
 /** The lists that a step owns, with their frames. */
-export function childLists(step: StepConfig): readonly { readonly frame: Frame; readonly list: readonly StepConfig[] }[] {
-  const lists: { frame: Frame; list: readonly StepConfig[] }[] = [];
+export function childLists(step: StepConfig): readonly ChildList[] {
+  const lists: ChildList[] = [];
   if (isCondition(step)) {
     lists.push({ frame: { owner: step.id, part: 'then' }, list: step.then });
     if (step.else !== undefined) lists.push({ frame: { owner: step.id, part: 'else' }, list: step.else });
@@ -45,6 +54,21 @@ export function childLists(step: StepConfig): readonly { readonly frame: Frame; 
   for (const [code, list] of Object.entries(step.onException ?? {}))
     lists.push({ frame: { owner: step.id, part: 'exception', code }, list });
   return lists;
+}
+
+/** JSON path of a child list, given its owner's. */
+export function listPath(frame: Frame, ownerPath: string): string {
+  switch (frame.part) {
+    case 'then':
+    case 'else':
+      return jsonPath([frame.part], ownerPath);
+    case 'item':
+      return jsonPath(['steps'], ownerPath);
+    case 'branch':
+      return jsonPath(['branches', frame.name], ownerPath);
+    case 'exception':
+      return jsonPath(['onException', frame.code], ownerPath);
+  }
 }
 
 export function isCondition(step: StepConfig): step is ConditionStep {
@@ -62,14 +86,16 @@ export function indexDefinition(definition: Definition): DefinitionIndex {
   const places = new Map<string, Place>();
   const duplicates: string[] = [];
   let depth = 0;
-  const pending: Pending[] = [{ list: definition.steps, frames: [] }];
+  const pending: Pending[] = [{ list: definition.steps, frames: [], path: 'steps' }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const { list, frames } = next;
+    const { list, frames, path: listAt } = next;
     depth = Math.max(depth, frames.length + 1);
     list.forEach((step, position) => {
+      const path = `${listAt}[${position}]`;
       if (places.has(step.id)) duplicates.push(step.id);
-      else places.set(step.id, { step, list, position, frames });
-      for (const child of childLists(step)) pending.push({ list: child.list, frames: [...frames, child.frame] });
+      else places.set(step.id, { step, list, position, frames, path });
+      for (const { list: inner, frame } of childLists(step))
+        pending.push({ list: inner, frames: [...frames, frame], path: listPath(frame, path) });
     });
   }
   return { definition, places, duplicates, depth };

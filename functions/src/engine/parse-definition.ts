@@ -1,4 +1,11 @@
-import { conditionStepSchema, controlTypes, definitionLimits, definitionSchema, loopStepSchema, parallelStepSchema } from '../model/definition.ts';
+import {
+  conditionStepSchema,
+  controlTypes,
+  definitionLimits,
+  definitionSchema,
+  loopStepSchema,
+  parallelStepSchema,
+} from '../model/definition.ts';
 import type { Definition } from '../model/definition.ts';
 import { KilnError } from '../model/errors.ts';
 import { byteLength, canonicalJson } from './json.ts';

@@ -83,7 +83,8 @@ function rootFault(root: string, site: Site): string | undefined {
     return `there is no ${root} here; use ${usable}`;
   }
   const inLoop = site.from?.frames.some((frame) => frame.part === 'item') === true;
-  if ((root === 'loop_item' || root === 'loop_index') && !inLoop) return `there is no ${root} outside a loop; move the step into a loop, or refer to an earlier step`;
+  if ((root === 'loop_item' || root === 'loop_index') && !inLoop)
+    return `there is no ${root} outside a loop; move the step into a loop, or refer to an earlier step`;
   return undefined;
 }
 
@@ -133,7 +134,7 @@ function pathFault(reference: Reference, site: Site): string | undefined {
   const { definition, places } = site.index;
   switch (reference.root) {
     case 'workflow_input':
-      return definition.input === undefined ? undefined : impossiblePath(definition.input as Json, reference.path);
+      return definition.input === undefined ? undefined : impossiblePath(definition.input, reference.path);
     case 'run':
       return impossiblePath(runSchema, reference.path);
     case 'step': {

@@ -52,7 +52,13 @@ export function checkStep(check: StepCheck): Problem[] {
   const { stand, index, types } = check;
   const { step, path } = stand;
   const site: Site = { index, types, from: stand, roots: stepRoots };
-  const shared = [...checkLimits(stand), ...checkInputs(step, path, withSecrets(site, types.find(step.type))), ...checkExceptions(step, path), ...checkState(check), ...checkCompensation(step, path, site)];
+  const shared = [
+    ...checkLimits(stand),
+    ...checkInputs(step, path, withSecrets(site, types.find(step.type))),
+    ...checkExceptions(step, path),
+    ...checkState(check),
+    ...checkCompensation(step, path, site),
+  ];
   if (isCondition(step)) return [...shared, ...idleFields(step, path), ...checkExpression(step.if, `${path}.if`, site)];
   if (isLoop(step)) return [...shared, ...idleFields(step, path), ...checkLoop(step, path, site)];
   if (isParallel(step)) return [...shared, ...idleFields(step, path), ...checkBranches(step.branches, path)];
@@ -63,15 +69,16 @@ function withSecrets(site: Site, type: StepTypeFacts | undefined): Site {
   return type?.secretFields === undefined ? site : { ...site, secretFields: type.secretFields };
 }
 
-function checkLimits({ step, path, keyLength }: Stand): Problem[] {
-  if (keyLength <= definitionLimits.maxStepKeyBytes) return [];
+/** Reports the outermost step only: those inside it have longer keys still. */
+function checkLimits({ step, path, keyLength, ownerKeyLength }: Stand): Problem[] {
+  if (keyLength <= definitionLimits.maxStepKeyBytes || ownerKeyLength > definitionLimits.maxStepKeyBytes) return [];
   const message = `the key of step "${step.id}" would have up to ${keyLength} characters; the limit is ${definitionLimits.maxStepKeyBytes}. Use shorter ids, or nest less`;
   return [{ path: `${path}.id`, code: 'definition.invalid', message }];
 }
 
 /** The type's own fields (of a step, or of a configuration inside one), its templates, schemas and times. */
 export function checkOwnFields(config: Fields, path: string, site: Site): Problem[] {
-  const name = String(config['type']);
+  const name = typeof config['type'] === 'string' ? config['type'] : '';
   const type = site.types.find(name);
   if (type === undefined) return [unknownType(name, path, site.types)];
   const own = Object.fromEntries(Object.entries(config).filter(([field]) => !engineFields.has(field)));
@@ -95,7 +102,11 @@ function unknownType(name: string, path: string, types: StepTypeCatalog): Proble
   const known = [...new Set([...types.names(), ...controlTypes])].sort();
   const nearest = nearestKey(known, name);
   const hint = nearest === undefined ? '' : `; the nearest is "${nearest}"`;
-  return { path: `${path}.type`, code: 'step.unknown_type', message: `there is no step type "${name.slice(0, 100)}"${hint}. Known: ${known.join(', ')}` };
+  return {
+    path: `${path}.type`,
+    code: 'step.unknown_type',
+    message: `there is no step type "${name.slice(0, 100)}"${hint}. Known: ${known.join(', ')}`,
+  };
 }
 
 /** A field that is filled in by a template is checked when its value is known. */
@@ -118,7 +129,10 @@ function fieldsOf(type: StepTypeFacts): string[] {
 
 /** `timeout` of a waiting step is how long it waits; of any other, how long one attempt may take. */
 function checkTimes(step: StepConfig, path: string, type: StepTypeFacts | undefined): Problem[] {
-  const limit = { maxMs: STEP_TIMEOUT_MAX_MS, maxText: 'a step may take at most 500 s, because a function lives 540 s. Split it, or wait for an event instead' };
+  const limit = {
+    maxMs: STEP_TIMEOUT_MAX_MS,
+    maxText: 'a step may take at most 500 s, because a function lives 540 s. Split it, or wait for an event instead',
+  };
   const timeout = checkDuration(step.timeout, `${path}.timeout`, { positive: true, ...(type?.kind === 'wait' ? {} : limit) });
   return [...timeout, ...checkRetry(step.retry, `${path}.retry`)];
 }
@@ -127,7 +141,12 @@ function checkTimes(step: StepConfig, path: string, type: StepTypeFacts | undefi
 function checkRetry(retry: StepConfig['retry'], path: string): Problem[] {
   if (retry === undefined) return [];
   const parsed = retryPolicySchema.safeParse(retry);
-  if (!parsed.success) return zodProblems(parsed.error.issues, retry, { code: 'definition.invalid', base: path, fieldsAt: () => Object.keys(retryPolicySchema.shape) });
+  if (!parsed.success)
+    return zodProblems(parsed.error.issues, retry, {
+      code: 'definition.invalid',
+      base: path,
+      fieldsAt: () => Object.keys(retryPolicySchema.shape),
+    });
   const { baseMs, capMs } = parsed.data;
   if (baseMs <= capMs) return [];
   const message = `baseMs is ${baseMs}, above capMs ${capMs}${retry.capMs === undefined ? ' (its default)' : ''}; raise capMs or lower baseMs`;
@@ -138,22 +157,42 @@ function checkRetry(retry: StepConfig['retry'], path: string): Problem[] {
 function idleFields(step: StepConfig, path: string): Problem[] {
   return (['retry', 'timeout'] as const)
     .filter((field) => step[field] !== undefined)
-    .map((field) => ({ path: `${path}.${field}`, code: 'definition.invalid', message: `"${field}" has no effect on a ${step.type}; put it on the steps inside` }));
+    .map((field) => ({
+      path: `${path}.${field}`,
+      code: 'definition.invalid',
+      message: `"${field}" has no effect on a ${step.type}; put it on the steps inside`,
+    }));
 }
 
 function checkBranches(branches: Readonly<Record<string, readonly StepConfig[]>>, path: string): Problem[] {
   return Object.entries(branches)
     .filter(([, list]) => list.length === 0)
-    .map(([name]) => ({ path: jsonPath(['branches', name], path), code: 'definition.invalid', message: `branch "${name}" has no steps; add one, or remove the branch` }));
+    .map(([name]) => ({
+      path: jsonPath(['branches', name], path),
+      code: 'definition.invalid',
+      message: `branch "${name}" has no steps; add one, or remove the branch`,
+    }));
 }
 
 function checkLoop(step: LoopStep, path: string, site: Site): Problem[] {
   const { over } = step;
   const at = `${path}.over`;
-  const empty: Problem[] = step.steps.length > 0 ? [] : [{ path: `${path}.steps`, code: 'definition.invalid', message: 'the loop has no steps; add one, or remove the loop' }];
+  const empty: Problem[] =
+    step.steps.length > 0
+      ? []
+      : [{ path: `${path}.steps`, code: 'definition.invalid', message: 'the loop has no steps; add one, or remove the loop' }];
   if (over.source === 'static') {
     const limit = Math.min(step.maxItems ?? Infinity, site.index.definition.limits?.maxLoopItems ?? definitionLimits.maxLoopItems);
-    const long: Problem[] = over.items.length <= limit ? [] : [{ path: `${at}.items`, code: 'loop.too_many_items', message: `the list has ${over.items.length} items; this loop's limit is ${limit}. Raise maxItems and limits.maxLoopItems, or shorten it` }];
+    const long: Problem[] =
+      over.items.length <= limit
+        ? []
+        : [
+            {
+              path: `${at}.items`,
+              code: 'loop.too_many_items',
+              message: `the list has ${over.items.length} items; this loop's limit is ${limit}. Raise maxItems and limits.maxLoopItems, or shorten it`,
+            },
+          ];
     return [...empty, ...long, ...checkTemplates(over.items as Json[], `${at}.items`, site)];
   }
   return [...empty, ...checkMapping(over, at, site, '')];
@@ -166,7 +205,10 @@ function checkInputs(step: StepConfig, path: string, site: Site): Problem[] {
     if (mapping.success) return mapping.data.source === 'static' ? [] : checkMapping(mapping.data, at, site, 'inputs');
     if (meansMapping(value)) return zodProblems(mapping.error.issues, value, { code: 'definition.invalid', base: at });
     // Wrapped, because a secret in an input is judged by the field "inputs".
-    return checkTemplates({ inputs: value as Json }, '', site).map((problem) => ({ ...problem, path: at + problem.path.slice('inputs'.length) }));
+    return checkTemplates({ inputs: value }, '', site).map((problem) => ({
+      ...problem,
+      path: at + problem.path.slice('inputs'.length),
+    }));
   });
 }
 
@@ -187,7 +229,10 @@ function checkMapping(mapping: PathMapping, path: string, site: Site, field: str
       case 'workflowInput':
         return checkReference({ root: 'workflow_input', path: segments, text }, `${path}.path`, site, field);
       case 'previousStep':
-        return checkReference({ root: 'step', stepId: mapping.stepId, path: segments, text }, `${path}.stepId`, site, field);
+        return checkReference({ root: 'step', stepId: mapping.stepId, path: segments, text }, path, site, field).map((problem) => ({
+          ...problem,
+          path: `${path}.${problem.code === 'template.missing_path' ? 'path' : 'stepId'}`,
+        }));
       case 'loopItem':
         return checkReference({ root: 'loop_item', path: segments, text }, path, site, field);
     }
@@ -214,7 +259,10 @@ function checkState({ stand: { step, path }, states }: StepCheck): Problem[] {
   const { setsState } = step;
   if (setsState === undefined || states?.includes(setsState) === true) return [];
   const nearest = states === undefined ? undefined : nearestKey(states, setsState);
-  const hint = states === undefined ? 'the workflow declares no states; add "states"' : `declare it in states.transitions${nearest === undefined ? '' : `, or use the nearest, "${nearest}"`}`;
+  const hint =
+    states === undefined
+      ? 'the workflow declares no states; add "states"'
+      : `declare it in states.transitions${nearest === undefined ? '' : `, or use the nearest, "${nearest}"`}`;
   return [{ path: `${path}.setsState`, code: 'definition.invalid', message: `there is no business state "${setsState}"; ${hint}` }];
 }
 
@@ -224,10 +272,20 @@ function checkCompensation(step: StepConfig, path: string, site: Site): Problem[
   if (compensate === undefined) return [];
   const at = `${path}.compensate`;
   if (controlTypes.some((control) => control === compensate.type)) {
-    return [{ path: `${at}.type`, code: 'definition.invalid', message: `a compensation is one step, not a ${compensate.type}; start a subworkflow for more` }];
+    return [
+      {
+        path: `${at}.type`,
+        code: 'definition.invalid',
+        message: `a compensation is one step, not a ${compensate.type}; start a subworkflow for more`,
+      },
+    ];
   }
   const seeing: Site = { ...site, seesItself: true };
   const type = site.types.find(compensate.type);
   const config = { ...compensate } as unknown as StepConfig;
-  return [...checkInputs(config, at, withSecrets(seeing, type)), ...checkTimes(config, at, type), ...checkOwnFields(compensate as unknown as Fields, at, seeing)];
+  return [
+    ...checkInputs(config, at, withSecrets(seeing, type)),
+    ...checkTimes(config, at, type),
+    ...checkOwnFields(compensate as unknown as Fields, at, seeing),
+  ];
 }

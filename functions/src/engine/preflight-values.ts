@@ -19,7 +19,8 @@ export function checkDuration(value: unknown, path: string, limits: DurationLimi
   return attempt(path, () => {
     const ms = parseDuration(value, path);
     if (limits.positive === true && ms === 0) return `${path} is 0; give a time above 0, or leave it out`;
-    if (limits.maxMs !== undefined && ms > limits.maxMs) return `${path} is ${JSON.stringify(value)}; ${limits.maxText ?? `at most ${limits.maxMs} ms`}`;
+    if (limits.maxMs !== undefined && ms > limits.maxMs)
+      return `${path} is ${JSON.stringify(value)}; ${limits.maxText ?? `at most ${limits.maxMs} ms`}`;
     return undefined;
   });
 }

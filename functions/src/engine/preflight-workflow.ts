@@ -28,8 +28,12 @@ export function checkWorkflow(index: DefinitionIndex, steps: readonly Stand[], t
     ...checkTemplateField(definition.businessKey, 'businessKey', start),
     ...checkTemplateField(definition.concurrency?.key, 'concurrency.key', start),
     ...checkTemplateField(definition.attributes, 'attributes', start),
-    ...checkTemplateField(definition.output as Json | undefined, 'output', end),
-    ...checkTemplateField(definition.destinations as Json | undefined, 'destinations', { ...end, roots: [...end.roots, 'secret'], secretFields: true }),
+    ...checkTemplateField(definition.output, 'output', end),
+    ...checkTemplateField(definition.destinations, 'destinations', {
+      ...end,
+      roots: [...end.roots, 'secret'],
+      secretFields: true,
+    }),
     ...checkReconciliation(definition, end),
   ];
 }
@@ -56,7 +60,13 @@ function checkTimes({ timeout, deadline, rateLimit, reconcile }: Definition): Pr
 
 function checkErrorPolicy({ onError }: Definition, steps: readonly Stand[]): Problem[] {
   if (onError !== 'compensate' || steps.some(({ step }) => step.compensate !== undefined)) return [];
-  return [{ path: 'onError', code: 'definition.invalid', message: 'no step says how it is undone; add "compensate" to the steps with effects, or use onError "fail"' }];
+  return [
+    {
+      path: 'onError',
+      code: 'definition.invalid',
+      message: 'no step says how it is undone; add "compensate" to the steps with effects, or use onError "fail"',
+    },
+  ];
 }
 
 function checkStates({ states }: Definition): Problem[] {
@@ -71,7 +81,9 @@ function checkStates({ states }: Definition): Problem[] {
   };
   return [
     ...check(states.initial, 'states.initial'),
-    ...Object.entries(states.transitions).flatMap(([from, targets]) => targets.flatMap((target, position) => check(target, jsonPath(['transitions', from, position], 'states')))),
+    ...Object.entries(states.transitions).flatMap(([from, targets]) =>
+      targets.flatMap((target, position) => check(target, jsonPath(['transitions', from, position], 'states'))),
+    ),
     ...Object.entries(states.deadlines ?? {}).flatMap(([state, limit]) => {
       const path = jsonPath(['deadlines', state], 'states');
       return [...check(state, path), ...checkDuration(limit, path, { positive: true })];
@@ -83,8 +95,10 @@ function checkStates({ states }: Definition): Problem[] {
 function checkSensitive({ input, sensitive }: Definition): Problem[] {
   if (input === undefined) return [];
   return (sensitive ?? []).flatMap((field, position) => {
-    const reason = impossiblePath(input as Json, pathOf(field));
-    return reason === undefined ? [] : [{ path: `sensitive[${position}]`, code: 'definition.invalid', message: `the input has no field "${field}": ${reason}` }];
+    const reason = impossiblePath(input, pathOf(field));
+    return reason === undefined
+      ? []
+      : [{ path: `sensitive[${position}]`, code: 'definition.invalid', message: `the input has no field "${field}": ${reason}` }];
   });
 }
 
@@ -100,7 +114,10 @@ function checkReconciliation({ reconcile }: Definition, end: Site): Problem[] {
   if (reconcile === undefined) return [];
   const expect: Site = { ...end, roots: ['workflow_input', 'step', 'run', 'output', 'found'] };
   return [
-    ...checkOwnFields(reconcile.check as unknown as { readonly [field: string]: Json }, 'reconcile.check', { ...end, roots: [...end.roots, 'secret'] }),
+    ...checkOwnFields(reconcile.check as unknown as { readonly [field: string]: Json }, 'reconcile.check', {
+      ...end,
+      roots: [...end.roots, 'secret'],
+    }),
     ...checkExpression(reconcile.expect, 'reconcile.expect', expect),
   ];
 }

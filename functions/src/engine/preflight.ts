@@ -26,7 +26,9 @@ export function checkDefinition(index: DefinitionIndex, types: StepTypeCatalog):
   const states = statesOf(definition);
   return [
     ...size,
-    ...(definition.steps.length === 0 ? [{ path: 'steps', code: 'definition.invalid', message: 'the workflow has no steps; add one' } as const] : []),
+    ...(definition.steps.length === 0
+      ? [{ path: 'steps', code: 'definition.invalid', message: 'the workflow has no steps; add one' } as const]
+      : []),
     ...checkDepth(steps),
     ...checkDuplicates(steps),
     ...checkWorkflow(index, steps, types),
@@ -48,7 +50,11 @@ function checkSize(definition: Definition): Problem[] {
 function checkDepth(steps: readonly Stand[]): Problem[] {
   return steps
     .filter(({ frames, position }) => frames.length === definitionLimits.maxNesting && position === 0)
-    .map(({ path }) => ({ path, code: 'definition.invalid', message: `steps are nested deeper than ${definitionLimits.maxNesting} levels here; move the inner ones into a subworkflow` }));
+    .map(({ path }) => ({
+      path,
+      code: 'definition.invalid',
+      message: `steps are nested deeper than ${definitionLimits.maxNesting} levels here; move the inner ones into a subworkflow`,
+    }));
 }
 
 function checkDuplicates(steps: readonly Stand[]): Problem[] {

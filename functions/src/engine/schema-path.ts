@@ -32,7 +32,7 @@ function refutedByType(schema: SchemaObject, segment: PathSegment): string | und
   const types = typeof declared === 'string' ? [declared] : Array.isArray(declared) ? declared : undefined;
   const wanted = typeof segment === 'number' ? 'array' : 'object';
   if (types === undefined || types.includes(wanted)) return undefined;
-  const found = types.join(' or ');
+  const found = types.map((type) => JSON.stringify(type)).join(' or ');
   return `${shown(segment)} is asked of a value that the schema declares as ${found}`;
 }
 

@@ -21,7 +21,9 @@ export interface ZodProblemOptions {
 export function zodProblems(issues: readonly Issue[], value: unknown, options: ZodProblemOptions): Problem[] {
   return issues
     .filter((issue) => !isExcused(issue, value, [], options))
-    .flatMap((issue) => described(issue, value, options).map(({ path, message }) => ({ path: jsonPath(path, options.base), code: options.code, message })));
+    .flatMap((issue) =>
+      described(issue, value, options).map(({ path, message }) => ({ path: jsonPath(path, options.base), code: options.code, message })),
+    );
 }
 
 /** Whether the issue is about a value that is not known yet, or for a union: whether one alternative fails for such values only. */
@@ -61,11 +63,19 @@ function described(issue: Issue, root: unknown, options: ZodProblemOptions): Des
   }
 }
 
-function ofUnion(issue: Issue & { readonly code: 'invalid_union' }, root: unknown, path: readonly PathPart[], options: ZodProblemOptions): Described[] {
+function ofUnion(
+  issue: Issue & { readonly code: 'invalid_union' },
+  root: unknown,
+  path: readonly PathPart[],
+  options: ZodProblemOptions,
+): Described[] {
   const choices = 'options' in issue && Array.isArray(issue.options) ? (issue.options as unknown[]) : [];
   if (choices.length > 0) return [{ path, message: oneOf(choices, valueAt(root, path)) }];
-  const types = issue.errors.map((option) => (option.length === 1 && option[0]?.code === 'invalid_type' && option[0].path.length === 0 ? option[0].expected : undefined));
-  if (types.every((type) => type !== undefined)) return [{ path, message: wrongType([...new Set(types)].join(' or '), valueAt(root, path), path) }];
+  const types = issue.errors.map((option) =>
+    option.length === 1 && option[0]?.code === 'invalid_type' && option[0].path.length === 0 ? option[0].expected : undefined,
+  );
+  if (types.every((type) => type !== undefined))
+    return [{ path, message: wrongType([...new Set(types)].join(' or '), valueAt(root, path), path) }];
   // The alternative that got furthest is the one that was meant.
   const [closest] = issue.errors.toSorted((a, b) => depthOf(b) - depthOf(a) || a.length - b.length);
   return (closest ?? []).flatMap((inner) => described({ ...inner, path: [...path, ...inner.path] }, root, options));
@@ -78,7 +88,9 @@ function depthOf(issues: readonly Issue[]): number {
 function unknownField(key: string, fields: readonly string[] | undefined): string {
   const nearest = fields === undefined ? undefined : nearestKey(fields, key);
   const name = JSON.stringify(key.toWellFormed().slice(0, 100));
-  return nearest === undefined ? `there is no field ${name} here; remove it` : `there is no field ${name} here; the nearest is "${nearest}"`;
+  return nearest === undefined
+    ? `there is no field ${name} here; remove it`
+    : `there is no field ${name} here; the nearest is "${nearest}"`;
 }
 
 function wrongType(expected: string, value: unknown, path: readonly PathPart[]): string {
@@ -97,8 +109,13 @@ function oneOf(choices: readonly unknown[], value: unknown): string {
   const list = choices.map((choice) => JSON.stringify(choice)).join(', ');
   const words = choices.length === 1 ? `this must be ${list}` : `this must be one of ${list}`;
   if (typeof value !== 'string') return words;
-  const nearest = nearestKey(choices.filter((choice) => typeof choice === 'string'), value);
-  return nearest === undefined || choices.length === 1 ? words : `${words}; the nearest to ${JSON.stringify(value.slice(0, 100))} is "${nearest}"`;
+  const nearest = nearestKey(
+    choices.filter((choice) => typeof choice === 'string'),
+    value,
+  );
+  return nearest === undefined || choices.length === 1
+    ? words
+    : `${words}; the nearest to ${JSON.stringify(value.slice(0, 100))} is "${nearest}"`;
 }
 
 function partsOf(path: readonly PropertyKey[]): PathPart[] {

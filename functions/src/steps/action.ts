@@ -24,7 +24,7 @@ export const action: EffectStepType<Config> = {
     services.actions.find(config.action) === undefined
       ? [
           {
-            path: `${place.step.id}.action`,
+            path: `${place.path}.action`,
             code: 'step.action_unknown',
             message: `no action named "${config.action}" is registered; known: ${services.actions.names().join(', ') || 'none'}`,
           },

@@ -29,6 +29,8 @@ export const recipe: EffectStepType<z.infer<typeof schema>> = {
   schema,
   idempotent: true,
   literalFields: ['schema'],
+  schemaFields: ['schema'],
+  outputSchema: (config) => config['schema'] ?? { type: 'string' },
   async perform({ config, services, timeoutMs, signal }) {
     if (services.llm === undefined) throw new KilnError('secret.missing', 'no language model is configured: set OPENAI_API_KEY');
     const answerSchema = config.schema as { readonly [key: string]: Json } | undefined;

@@ -35,16 +35,33 @@ type Config = z.infer<typeof schema>;
 const DEFAULT_EVENT_TIMEOUT_MS = 30 * 24 * 60 * 60 * 1_000;
 const DEFAULT_LOOKBACK_MS = 30 * 24 * 60 * 60 * 1_000;
 
+const timerOutput: Json = { type: 'object', properties: { wokeAt: { type: 'integer' } }, additionalProperties: false };
+const eventOutput: Json = {
+  type: 'object',
+  properties: {
+    timedOut: { type: 'boolean' },
+    event: {
+      type: ['object', 'null'],
+      properties: { id: { type: 'string' }, name: { type: 'string' }, key: {}, receivedAt: { type: 'integer' }, payload: {} },
+      additionalProperties: false,
+    },
+  },
+  additionalProperties: false,
+};
+
 export const wait: WaitStepType<Config> = {
   type: 'wait',
   title: 'Wait',
   description: 'Waits for a time, a date or an event, holding no resources.',
   kind: 'wait',
   schema,
+  durationFields: ['for', 'event.lookback'],
+  dateFields: ['until'],
+  outputSchema: (config) => (config['event'] === undefined ? timerOutput : eventOutput),
   preflight: (config, { place }) =>
     [config.for, config.until, config.event].filter((given) => given !== undefined).length === 1
       ? []
-      : [{ path: place.step.id, code: 'definition.invalid', message: 'give exactly one of "for", "until" and "event"' }],
+      : [{ path: place.path, code: 'definition.invalid', message: 'give exactly one of "for", "until" and "event"' }],
   async enter(context) {
     const { config } = context;
     if (config.event !== undefined) return enterEvent(context, config.event);
