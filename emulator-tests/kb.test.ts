@@ -38,8 +38,21 @@ function base(part: Partial<KnowledgeBaseDeps> = {}): KnowledgeBase {
   return createKnowledgeBase({ db, embedder, now: () => time, newId: () => `g${(ids += 1)}`, ...part });
 }
 
-const refunds = { id: 'refunds', title: 'Refund policy', collection: 'policies', department: 'support', tags: ['public'], markdown: '# Refunds\nRefunds are paid within 14 days of the return.\n\n# Damage\nDamaged goods are replaced at no cost.' };
-const shipping = { id: 'shipping', title: 'Shipping', collection: 'policies', department: 'logistics', markdown: 'Parcels travel three days inside the country and ten days abroad.' };
+const refunds = {
+  id: 'refunds',
+  title: 'Refund policy',
+  collection: 'policies',
+  department: 'support',
+  tags: ['public'],
+  markdown: '# Refunds\nRefunds are paid within 14 days of the return.\n\n# Damage\nDamaged goods are replaced at no cost.',
+};
+const shipping = {
+  id: 'shipping',
+  title: 'Shipping',
+  collection: 'policies',
+  department: 'logistics',
+  markdown: 'Parcels travel three days inside the country and ten days abroad.',
+};
 
 async function chunkCount(docId: string): Promise<number> {
   return (await db.collection(`accounts/${here()}/kbChunks`).where('docId', '==', docId).count().get()).data().count;
@@ -47,19 +60,39 @@ async function chunkCount(docId: string): Promise<number> {
 
 test('a document is found by its meaning and cited with id, version and passage', async () => {
   const kb = base();
-  expect(await kb.add(here(), { ...refunds, sourceRunId: 'run-1' })).toMatchObject({ id: 'refunds', version: 1, changed: true, chunkCount: 2, usage: { outputTokens: 0 } });
+  expect(await kb.add(here(), { ...refunds, sourceRunId: 'run-1' })).toMatchObject({
+    id: 'refunds',
+    version: 1,
+    changed: true,
+    chunkCount: 2,
+    usage: { outputTokens: 0 },
+  });
   await kb.add(here(), shipping);
   const [first, ...others] = await kb.search(here(), { text: 'When are refunds paid?', topK: 3 });
-  expect(first).toMatchObject({ documentId: 'refunds', version: 1, title: 'Refund policy', heading: 'Refunds', n: 0, method: 'vector', text: expect.stringContaining('14 days') });
+  expect(first).toMatchObject({
+    documentId: 'refunds',
+    version: 1,
+    title: 'Refund policy',
+    heading: 'Refunds',
+    n: 0,
+    method: 'vector',
+    text: expect.stringContaining('14 days'),
+  });
   expect(first?.score).toBeGreaterThan(others[0]?.score ?? 1);
-  expect(await kb.get(here(), 'refunds')).toMatchObject({ markdown: refunds.markdown, sourceRunId: 'run-1', embeddingModel: 'kiln-dev-embedding', createdAt: time });
+  expect(await kb.get(here(), 'refunds')).toMatchObject({
+    markdown: refunds.markdown,
+    sourceRunId: 'run-1',
+    embeddingModel: 'kiln-dev-embedding',
+    createdAt: time,
+  });
 });
 
 test('the threshold, the collection, the department, the tags and the documents narrow a search', async () => {
   const kb = base();
   await kb.add(here(), refunds);
   await kb.add(here(), shipping);
-  const found = async (part: object): Promise<string[]> => [...new Set((await kb.search(here(), { text: 'refund days', topK: 10, ...part })).map(({ documentId }) => documentId))].sort();
+  const found = async (part: object): Promise<string[]> =>
+    [...new Set((await kb.search(here(), { text: 'refund days', topK: 10, ...part })).map(({ documentId }) => documentId))].sort();
   expect(await found({})).toEqual(['refunds', 'shipping']);
   expect(await found({ collection: 'policies' })).toEqual(['refunds', 'shipping']);
   expect(await found({ collection: 'recipes' })).toEqual([]);
@@ -86,7 +119,11 @@ test('adding the same again changes nothing; other content is a new version, and
   const calls = model.stats.embeddingCalls;
   expect(await kb.add(here(), { ...refunds, sourceRunId: 'run-2' })).toMatchObject({ version: 1, changed: false });
   expect(model.stats.embeddingCalls).toBe(calls);
-  expect(await kb.add(here(), { ...refunds, markdown: '# Refunds\nRefunds are paid within 30 days.' })).toMatchObject({ version: 2, changed: true, chunkCount: 1 });
+  expect(await kb.add(here(), { ...refunds, markdown: '# Refunds\nRefunds are paid within 30 days.' })).toMatchObject({
+    version: 2,
+    changed: true,
+    chunkCount: 1,
+  });
   expect(await chunkCount('refunds')).toBe(1);
   const hits = await kb.search(here(), { text: 'refunds paid days', topK: 10 });
   expect(hits.map(({ version, text }) => ({ version, text }))).toEqual([{ version: 2, text: 'Refunds are paid within 30 days.' }]);
@@ -199,7 +236,12 @@ test('what cannot be stored is refused before anything is written', async () => 
 
 test('a document of the largest size goes in and is found', async () => {
   const kb = base();
-  const markdown = Array.from({ length: 380 }, (_, index) => `## Part ${index}\n${`Text of part ${index} about topic${index}. `.repeat(30)}`).join('\n\n').slice(0, 400 * 1024);
+  const markdown = Array.from(
+    { length: 380 },
+    (_, index) => `## Part ${index}\n${`Text of part ${index} about topic${index}. `.repeat(30)}`,
+  )
+    .join('\n\n')
+    .slice(0, 400 * 1024);
   const added = await kb.add(here(), { ...refunds, markdown });
   expect(added.chunkCount).toBeGreaterThan(350);
   expect((await kb.search(here(), { text: 'topic137' }))[0]).toMatchObject({ heading: 'Part 137' });

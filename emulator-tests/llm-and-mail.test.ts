@@ -28,10 +28,23 @@ afterAll(async () => {
   await sink.close();
 });
 
-const schema = { type: 'object', properties: { category: { type: 'string', enum: ['billing', 'other'] } }, required: ['category'], additionalProperties: false };
-const ask: CompletionRequest = { model: 'kiln-dev-model', messages: [{ role: 'user', content: 'Classify: my invoice is wrong.' }], responseSchema: schema, timeoutMs: 10_000 };
+const schema = {
+  type: 'object',
+  properties: { category: { type: 'string', enum: ['billing', 'other'] } },
+  required: ['category'],
+  additionalProperties: false,
+};
+const ask: CompletionRequest = {
+  model: 'kiln-dev-model',
+  messages: [{ role: 'user', content: 'Classify: my invoice is wrong.' }],
+  responseSchema: schema,
+  timeoutMs: 10_000,
+};
 
-test.each([['at once', undefined], ['as a stream', []]])('the model answers to a schema %s', async (_how, pieces: string[] | undefined) => {
+test.each([
+  ['at once', undefined],
+  ['as a stream', []],
+])('the model answers to a schema %s', async (_how, pieces: string[] | undefined) => {
   const completion = await llm.complete(pieces === undefined ? ask : { ...ask, onDelta: (delta) => pieces.push(delta) });
   expect(completion.parsed).toEqual({ category: expect.stringMatching(/^(billing|other)$/) });
   expect(completion.usage?.outputTokens).toBeGreaterThan(0);
@@ -72,12 +85,22 @@ test.each([
   }
 });
 
-const mail = { to: ['ada@example.com', 'bob@example.com'], subject: 'Approve invoice 7', idempotencyKey: 'run-1:notify', ...mailBody({ heading: 'Approval', paragraphs: ['<b>7</b>'], link: { label: 'Open', url: 'https://kiln.example/approvals/1' } }) };
+const mail = {
+  to: ['ada@example.com', 'bob@example.com'],
+  subject: 'Approve invoice 7',
+  idempotencyKey: 'run-1:notify',
+  ...mailBody({ heading: 'Approval', paragraphs: ['<b>7</b>'], link: { label: 'Open', url: 'https://kiln.example/approvals/1' } }),
+};
 
 test('a mail arrives once per recipient, escaped and with its key', async () => {
   await mailer.send(mail);
   expect(sink.mails.map(({ to }) => to)).toEqual([['ada@example.com'], ['bob@example.com']]);
-  expect(sink.mails[0]).toMatchObject({ from: 'Kiln <kiln@example.com>', subject: 'Approve invoice 7', customArgs: { kiln_key: 'run-1:notify' }, html: expect.stringContaining('&lt;b&gt;7&lt;/b&gt;') });
+  expect(sink.mails[0]).toMatchObject({
+    from: 'Kiln <kiln@example.com>',
+    subject: 'Approve invoice 7',
+    customArgs: { kiln_key: 'run-1:notify' },
+    html: expect.stringContaining('&lt;b&gt;7&lt;/b&gt;'),
+  });
 });
 
 test.each([

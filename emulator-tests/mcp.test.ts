@@ -21,7 +21,16 @@ const refunds: string[] = [];
 let hanging = 0;
 
 function startBrowserServer(port: number): Promise<{ child: Child; origin: string }> {
-  const args = [join(ROOT, 'node_modules/@playwright/mcp/cli.js'), '--headless', '--no-sandbox', '--isolated', '--executable-path', chromium, '--port', String(port)];
+  const args = [
+    join(ROOT, 'node_modules/@playwright/mcp/cli.js'),
+    '--headless',
+    '--no-sandbox',
+    '--isolated',
+    '--executable-path',
+    chromium,
+    '--port',
+    String(port),
+  ];
   const child = startChild('playwright-mcp', process.execPath, args);
   return new Promise((resolve, reject) => {
     child.onLine((line) => {
@@ -40,7 +49,9 @@ beforeAll(async () => {
         return;
       }
       if (request.method === 'POST') refunds.push(new URLSearchParams(request.body.toString('utf8')).get('order') ?? '');
-      response.writeHead(200, { 'content-type': 'text/html' }).end(request.method === 'POST' ? '<title>Done</title><p>Refunded.</p>' : page);
+      response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end(request.method === 'POST' ? '<title>Done</title><p>Refunded.</p>' : page);
     },
   });
   browser = await startBrowserServer(0);
@@ -54,7 +65,15 @@ afterAll(async () => {
 });
 
 function call(tool: string, args: Record<string, unknown>, part: Partial<ToolCall> = {}): ToolCall {
-  return { accountId: 'acme', session: 'run-1', server: { id: 'browser', url: `${browser.origin}/mcp` }, tool, args, timeoutMs: 45_000, ...part };
+  return {
+    accountId: 'acme',
+    session: 'run-1',
+    server: { id: 'browser', url: `${browser.origin}/mcp` },
+    tool,
+    args,
+    timeoutMs: 45_000,
+    ...part,
+  };
 }
 
 /** The reference by which a snapshot names an element. */
@@ -71,7 +90,10 @@ test('the browser fills in a form and the site receives it', async () => {
   expect(snapshotTool).toMatchObject({ readOnly: true, destructive: false });
   expect(tools.find(({ name }) => name === 'browser_click')).toMatchObject({ readOnly: false, idempotent: false });
 
-  expect(await pool.callTool(call('browser_navigate', { url: site.url }))).toMatchObject({ isError: false, text: expect.stringContaining('Refunds') });
+  expect(await pool.callTool(call('browser_navigate', { url: site.url }))).toMatchObject({
+    isError: false,
+    text: expect.stringContaining('Refunds'),
+  });
   const snapshot = (await pool.callTool(call('browser_snapshot', {}, { pinnedHash: snapshotTool?.hash ?? '' }))).text;
   expect(snapshot).toContain('Refund desk');
   await pool.callTool(call('browser_type', { element: 'order', target: refOf(snapshot, /textbox/), text: 'R-1042' }));
@@ -85,7 +107,11 @@ test('a screenshot comes back as an image', async () => {
   const { images } = await pool.callTool(call('browser_take_screenshot', { type: 'png' }));
   expect(images).toHaveLength(1);
   expect(images[0]?.mimeType).toBe('image/png');
-  expect(Buffer.from(images[0]?.data ?? '', 'base64').subarray(1, 4).toString()).toBe('PNG');
+  expect(
+    Buffer.from(images[0]?.data ?? '', 'base64')
+      .subarray(1, 4)
+      .toString(),
+  ).toBe('PNG');
 });
 
 test('another run has a browser of its own', async () => {
@@ -100,18 +126,24 @@ test('what the tool itself reports as a failure is a result', async () => {
 });
 
 test('X3 a page that never loads is held to the time limit, and nobody knows what it did', async () => {
-  await expect(pool.callTool(call('browser_navigate', { url: `${site.url}/never` }, { session: 'run-3', timeoutMs: 3_000 }))).rejects.toMatchObject({ code: 'http.interrupted', class: 'unknown_outcome' });
+  await expect(
+    pool.callTool(call('browser_navigate', { url: `${site.url}/never` }, { session: 'run-3', timeoutMs: 3_000 })),
+  ).rejects.toMatchObject({ code: 'http.interrupted', class: 'unknown_outcome' });
   expect(await pool.callTool(call('browser_navigate', { url: site.url }))).toMatchObject({ isError: false });
 });
 
 test('X2 the server dies during a call: unknown outcome, then a fresh connection', async () => {
   const before = hanging;
-  const navigating = pool.callTool(call('browser_navigate', { url: `${site.url}/never` }, { session: 'run-4' }));
-  const outcome = expect(navigating).rejects.toMatchObject({ code: 'http.interrupted', class: 'unknown_outcome' });
+  const navigating = pool
+    .callTool(call('browser_navigate', { url: `${site.url}/never` }, { session: 'run-4' }))
+    .catch((error: unknown) => error);
   await expect.poll(() => hanging, { timeout: 20_000 }).toBeGreaterThan(before);
   await browser.child.stop('SIGKILL');
-  await outcome;
-  await expect(pool.callTool(call('browser_snapshot', {}, { session: 'run-4' }))).rejects.toMatchObject({ code: 'http.connection', class: 'retryable' });
+  expect(await navigating).toMatchObject({ code: 'http.interrupted', class: 'unknown_outcome' });
+  await expect(pool.callTool(call('browser_snapshot', {}, { session: 'run-4' }))).rejects.toMatchObject({
+    code: 'http.connection',
+    class: 'retryable',
+  });
   browser = await startBrowserServer(Number(new URL(browser.origin).port));
   expect(await pool.callTool(call('browser_navigate', { url: site.url }, { session: 'run-4' }))).toMatchObject({ isError: false });
 });

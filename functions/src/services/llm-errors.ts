@@ -20,7 +20,8 @@ export function llmError(error: unknown, facts: CallFacts): KilnError {
   const { sdk, limit, origin } = facts;
   if (error instanceof KilnError) return error;
   if (limit.signal.aborted) return stoppedError(limit, `The call to the model at ${origin}`);
-  if (error instanceof sdk.APIConnectionTimeoutError) return new KilnError('step.timeout', `The model at ${origin} did not answer in time.`, { cause: error });
+  if (error instanceof sdk.APIConnectionTimeoutError)
+    return new KilnError('step.timeout', `The model at ${origin} did not answer in time.`, { cause: error });
   if (error instanceof sdk.APIError && error.status !== undefined) return statusFailure(error, facts);
   if (error instanceof SyntaxError) return new KilnError('http.invalid_response', `The answer of ${origin} is not JSON.`, { cause: error });
   if (error instanceof sdk.APIError && !(error instanceof sdk.APIConnectionError)) {
@@ -33,8 +34,10 @@ export function llmError(error: unknown, facts: CallFacts): KilnError {
 function statusFailure(error: APIError, { origin, now }: CallFacts): KilnError {
   const status = Number(error.status);
   const facts = { status, code: error.code ?? null, type: error.type ?? null, requestId: error.requestID ?? null };
-  if (status === 429 && error.code === 'insufficient_quota') return new KilnError('llm.quota', `${origin}: the quota is used up.`, { data: facts, cause: error });
-  if (status === 400 && error.code === 'content_filter') return new KilnError('llm.refused', `The content filter of ${origin} refused the prompt.`, { data: facts, cause: error });
+  if (status === 429 && error.code === 'insufficient_quota')
+    return new KilnError('llm.quota', `${origin}: the quota is used up.`, { data: facts, cause: error });
+  if (status === 400 && error.code === 'content_filter')
+    return new KilnError('llm.refused', `The content filter of ${origin} refused the prompt.`, { data: facts, cause: error });
   // A 401 quotes a part of the key.
   const detail = status === 401 ? 'The API key was not accepted.' : withoutStatus(error.message, status);
   const headers = { 'retry-after': error.headers?.get('retry-after') ?? undefined };

@@ -99,7 +99,10 @@ export function createLlmClient(config: LlmConfig): LlmClient {
     return { sdk, client, origin: new URL(baseURL).origin };
   }
 
-  async function call<T>(request: { readonly timeoutMs: number; readonly signal?: AbortSignal }, work: (opened: Opened, limit: Deadline) => Promise<T>): Promise<T> {
+  async function call<T>(
+    request: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+    work: (opened: Opened, limit: Deadline) => Promise<T>,
+  ): Promise<T> {
     const limit = deadline(request.timeoutMs, request.signal);
     const opened = await open(request.timeoutMs);
     try {
@@ -113,7 +116,10 @@ export function createLlmClient(config: LlmConfig): LlmClient {
     complete: (request) =>
       call(request, async (opened, limit) => {
         const started = config.now();
-        const raw = request.onDelta === undefined ? await once(opened, request, limit.signal) : await streamed(opened, request, request.onDelta, limit.signal);
+        const raw =
+          request.onDelta === undefined
+            ? await once(opened, request, limit.signal)
+            : await streamed(opened, request, request.onDelta, limit.signal);
         return completionOf(raw, request, config.now() - started);
       }),
     embed: (request) => call(request, (opened, limit) => embedAll(opened, request, limit.signal)),
@@ -122,10 +128,17 @@ export function createLlmClient(config: LlmConfig): LlmClient {
 
 /** Why a completion cannot be used as an answer, or undefined. What it cost travels in `data`. */
 export function completionError(completion: Completion): KilnError | undefined {
-  const data = { model: completion.model, usage: completion.usage ?? null, requestId: completion.requestId ?? null, finishReason: completion.finishReason ?? null };
-  if (completion.refusal !== undefined) return new KilnError('llm.refused', `The model refused: ${completion.refusal.slice(0, 500)}`, { data });
+  const data = {
+    model: completion.model,
+    usage: completion.usage ?? null,
+    requestId: completion.requestId ?? null,
+    finishReason: completion.finishReason ?? null,
+  };
+  if (completion.refusal !== undefined)
+    return new KilnError('llm.refused', `The model refused: ${completion.refusal.slice(0, 500)}`, { data });
   if (completion.finishReason === 'content_filter') return new KilnError('llm.refused', 'The content filter cut the answer off.', { data });
-  if (completion.finishReason === 'length') return new KilnError('llm.truncated', `The answer of ${completion.model} was cut off at its token limit.`, { data });
+  if (completion.finishReason === 'length')
+    return new KilnError('llm.truncated', `The answer of ${completion.model} was cut off at its token limit.`, { data });
   return undefined;
 }
 
@@ -144,11 +157,25 @@ async function once({ client, origin }: Opened, request: CompletionRequest, sign
   // A gateway may answer 200 with something else; the SDK's types promise more than it checks.
   const choice = (data as Partial<ChatCompletion>).choices?.[0];
   if (choice === undefined) throw new KilnError('http.invalid_response', `The answer of ${origin} holds no choice.`);
-  return { text: choice.message.content ?? '', refusal: choice.message.refusal, finishReason: choice.finish_reason, model: data.model, usage: data.usage, requestId };
+  return {
+    text: choice.message.content ?? '',
+    refusal: choice.message.refusal,
+    finishReason: choice.finish_reason,
+    model: data.model,
+    usage: data.usage,
+    requestId,
+  };
 }
 
-async function streamed({ client, origin }: Opened, request: CompletionRequest, onDelta: (delta: string) => void, signal: AbortSignal): Promise<RawAnswer> {
-  const { data: chunks, request_id: requestId } = await client.chat.completions.create({ ...bodyOf(request), stream: true, stream_options: { include_usage: true } }, { signal }).withResponse();
+async function streamed(
+  { client, origin }: Opened,
+  request: CompletionRequest,
+  onDelta: (delta: string) => void,
+  signal: AbortSignal,
+): Promise<RawAnswer> {
+  const { data: chunks, request_id: requestId } = await client.chat.completions
+    .create({ ...bodyOf(request), stream: true, stream_options: { include_usage: true } }, { signal })
+    .withResponse();
   let text = '';
   let refusal = '';
   let finishReason: string | undefined;
@@ -182,7 +209,14 @@ function bodyOf(request: CompletionRequest): ChatCompletionCreateParamsNonStream
     ...(p.seed === undefined ? {} : { seed: p.seed }),
     ...(p.stop === undefined ? {} : { stop: [...p.stop] }),
     ...(p.reasoningEffort === undefined ? {} : { reasoning_effort: p.reasoningEffort }),
-    ...(responseSchema === undefined ? {} : { response_format: { type: 'json_schema' as const, json_schema: { name: 'answer', schema: responseSchema, strict: fitsStrictMode(responseSchema) } } }),
+    ...(responseSchema === undefined
+      ? {}
+      : {
+          response_format: {
+            type: 'json_schema' as const,
+            json_schema: { name: 'answer', schema: responseSchema, strict: fitsStrictMode(responseSchema) },
+          },
+        }),
   };
 }
 
@@ -229,7 +263,8 @@ export function fitsStrictMode(schema: Json): boolean {
       const properties = next['properties'];
       const required = next['required'];
       const names = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
-      if (next['additionalProperties'] !== false || !names.every((name) => Array.isArray(required) && required.includes(name))) return false;
+      if (next['additionalProperties'] !== false || !names.every((name) => Array.isArray(required) && required.includes(name)))
+        return false;
     }
     pending.push(...Object.values(next));
   }
@@ -246,7 +281,8 @@ async function embedAll({ client, origin }: Opened, request: EmbeddingRequest, s
     // Plain numbers: not every compatible server knows the SDK's default, base64.
     const answer = await client.embeddings.create({ model: request.model, input, encoding_format: 'float', ...dimensions }, { signal });
     const sorted = [...answer.data].sort((a, b) => a.index - b.index).map(({ embedding }) => embedding);
-    if (sorted.length !== input.length) throw new KilnError('http.invalid_response', `${origin} embedded ${sorted.length} of ${input.length} texts.`);
+    if (sorted.length !== input.length)
+      throw new KilnError('http.invalid_response', `${origin} embedded ${sorted.length} of ${input.length} texts.`);
     vectors.push(...sorted);
     model = answer.model;
     inputTokens += answer.usage?.prompt_tokens ?? 0;

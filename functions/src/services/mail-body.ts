@@ -21,13 +21,15 @@ export function mailBody(content: MailContent): MailBody {
   const link = content.link === undefined ? undefined : { label: content.link.label, url: webAddress(content.link.url) };
   const text = [content.heading, ...content.paragraphs, ...(link === undefined ? [] : [`${link.label}: ${link.url}`])].join('\n\n');
   const paragraphs = content.paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph).replaceAll('\n', '<br>')}</p>`).join('');
-  const anchor = link === undefined ? '' : `<p><a href="${escapeHtml(link.url)}">${escapeHtml(link.label)}</a></p><p>${escapeHtml(link.url)}</p>`;
+  const anchor =
+    link === undefined ? '' : `<p><a href="${escapeHtml(link.url)}">${escapeHtml(link.label)}</a></p><p>${escapeHtml(link.url)}</p>`;
   const html = `<!doctype html><html><body style="font-family:sans-serif"><h2>${escapeHtml(content.heading)}</h2>${paragraphs}${anchor}</body></html>`;
   return { text, html };
 }
 
 function webAddress(text: string): string {
   const url = URL.parse(text);
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) throw new KilnError('request.invalid', 'A link in a mail has to be a web address.');
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
+    throw new KilnError('request.invalid', 'A link in a mail has to be a web address.');
   return url.href;
 }

@@ -125,18 +125,27 @@ function mailError(error: unknown, origin: string, limit: Deadline, now: number)
     const mapped = statusError({ status: code, headers, origin, detail: problems(response.body), now });
     if (mapped !== undefined) return mapped;
   }
-  if (response !== undefined) return new KilnError('http.redirect', `${origin} answered ${String(response.status)}; a mail is not sent on.`);
+  if (response !== undefined)
+    return new KilnError('http.redirect', `${origin} answered ${String(response.status)}; a mail is not sent on.`);
   if (neverLeft(error)) {
-    return limit.signal.aborted ? stoppedError(limit, `The mail to ${origin}`) : new KilnError('http.connection', `The connection to ${origin} failed (${networkCode(error)}).`, { cause: error });
+    return limit.signal.aborted
+      ? stoppedError(limit, `The mail to ${origin}`)
+      : new KilnError('http.connection', `The connection to ${origin} failed (${networkCode(error)}).`, { cause: error });
   }
-  const what = limit.timedOut ? `no answer within ${limit.timeoutMs} ms` : limit.signal.aborted ? 'the call was stopped' : `the connection broke (${networkCode(error)})`;
+  const what = limit.timedOut
+    ? `no answer within ${limit.timeoutMs} ms`
+    : limit.signal.aborted
+      ? 'the call was stopped'
+      : `the connection broke (${networkCode(error)})`;
   return new KilnError('http.interrupted', `The mail was handed to ${origin}, then ${what}.`, { cause: error });
 }
 
 function problems(body: unknown): string {
   const list: unknown = typeof body === 'object' && body !== null && 'errors' in body ? body.errors : [];
   if (!Array.isArray(list)) return '';
-  const messages = list.map((item: unknown) => (typeof item === 'object' && item !== null && 'message' in item ? String(item.message) : ''));
+  const messages = list.map((item: unknown) =>
+    typeof item === 'object' && item !== null && 'message' in item ? String(item.message) : '',
+  );
   return messages.slice(0, 5).join(' ').slice(0, 1_000);
 }
 

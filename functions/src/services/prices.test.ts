@@ -9,7 +9,9 @@ test('a million tokens each way cost the listed dollars', () => {
 });
 
 test('cached input is cheaper, reasoning is part of the output', () => {
-  expect(cost({ inputTokens: 10_000, cachedInputTokens: 8_000, outputTokens: 1_000, reasoningTokens: 900 }, 'gpt-5-mini')).toBe(2_000 * 0.25 + 8_000 * 0.025 + 1_000 * 2);
+  expect(cost({ inputTokens: 10_000, cachedInputTokens: 8_000, outputTokens: 1_000, reasoningTokens: 900 }, 'gpt-5-mini')).toBe(
+    2_000 * 0.25 + 8_000 * 0.025 + 1_000 * 2,
+  );
 });
 
 test('a dated model has the price of its name, unless it has one of its own', () => {

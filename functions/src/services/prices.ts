@@ -24,7 +24,8 @@ export type PriceTable = Readonly<Record<string, Price>>;
  * Where the numbers come from. Prices change: compare with https://openai.com/api/pricing before you trust a total,
  * and hand `cost` a table of your own for other providers or negotiated rates.
  */
-export const pricesSource = 'OpenAI list prices for standard processing, as recorded by the LiteLLM project (model_prices_and_context_window.json, 2026)';
+export const pricesSource =
+  'OpenAI list prices for standard processing, as recorded by the LiteLLM project (model_prices_and_context_window.json, 2026)';
 
 const price = (input: number, cachedInput: number, output: number): Price => ({ input, cachedInput, output });
 

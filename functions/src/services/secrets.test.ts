@@ -30,7 +30,13 @@ test.each([
   expect(clean).not.toContain(base64(canary).slice(4, 12));
 });
 
-test.each([['u:', ''], ['user:', ''], ['users:', ':tail'], ['', '!'], ['é', 'é']])('X4 a secret inside longer base64 text is redacted (%j before, %j after)', (before, after) => {
+test.each([
+  ['u:', ''],
+  ['user:', ''],
+  ['users:', ':tail'],
+  ['', '!'],
+  ['é', 'é'],
+])('X4 a secret inside longer base64 text is redacted (%j before, %j after)', (before, after) => {
   const clean = redactor.redactText(`Basic ${base64(`${before}${canary}${after}`)}`);
   expect(clean).toContain('[secret CANARY]');
   // What is left over must not give back the secret's characters.
@@ -43,7 +49,13 @@ test('X4 whatever the secret and whatever surrounds it, it is found in base64 an
     fc.property(fc.string({ unit: 'grapheme', minLength: 6, maxLength: 40 }), fc.string(), fc.string(), (secret, before, after) => {
       const local = new Redactor([{ name: 'S', value: secret }]);
       const whole = `${before}${secret}${after}`;
-      for (const text of [whole, base64(whole), Buffer.from(whole).toString('base64url'), encodeURIComponent(whole), JSON.stringify(whole)]) {
+      for (const text of [
+        whole,
+        base64(whole),
+        Buffer.from(whole).toString('base64url'),
+        encodeURIComponent(whole),
+        JSON.stringify(whole),
+      ]) {
         expect(local.redactText(text)).toContain('[secret S]');
       }
     }),
@@ -53,11 +65,18 @@ test('X4 whatever the secret and whatever surrounds it, it is found in base64 an
 
 test('values and keys are redacted at every depth; other types stay', () => {
   const value: Json = { list: [1, null, true, { [`x-${canary}`]: [canary, `a${canary}b`] }], n: 0.5, deep: { s: 'fine' } };
-  expect(redactor.redact(value)).toEqual({ list: [1, null, true, { 'x-[secret CANARY]': ['[secret CANARY]', 'a[secret CANARY]b'] }], n: 0.5, deep: { s: 'fine' } });
+  expect(redactor.redact(value)).toEqual({
+    list: [1, null, true, { 'x-[secret CANARY]': ['[secret CANARY]', 'a[secret CANARY]b'] }],
+    n: 0.5,
+    deep: { s: 'fine' },
+  });
 });
 
 test('keys that become the same keep both values, and __proto__ stays data', () => {
-  const two = new Redactor([{ name: 'A', value: 'secret-one' }, { name: 'A', value: 'secret-two' }]);
+  const two = new Redactor([
+    { name: 'A', value: 'secret-one' },
+    { name: 'A', value: 'secret-two' },
+  ]);
   expect(two.redact({ 'secret-one': 1, 'secret-two': 2 })).toEqual({ '[secret A]': 1, '[secret A] (2)': 2 });
   const parsed = JSON.parse('{"__proto__":{"polluted":"secret-one"}}') as Json;
   expect(JSON.stringify(two.redact(parsed))).toBe('{"__proto__":{"polluted":"[secret A]"}}');
@@ -76,7 +95,10 @@ test('a short secret is reported instead of blanking half of every text; of two 
   const short = new Redactor([{ name: 'PIN', value: '12345' }]);
   expect(short.unprotected).toEqual(['PIN']);
   expect(short.redactText('order 12345')).toBe('order 12345');
-  const nested = new Redactor([{ name: 'SHORT', value: 'abcdef' }, { name: 'LONG', value: 'abcdefghij' }]);
+  const nested = new Redactor([
+    { name: 'SHORT', value: 'abcdef' },
+    { name: 'LONG', value: 'abcdefghij' },
+  ]);
   expect(nested.redactText('abcdefghij abcdef')).toBe('[secret LONG] [secret SHORT]');
 });
 

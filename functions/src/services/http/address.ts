@@ -4,7 +4,16 @@ import ipaddr from 'ipaddr.js';
  * Names that lead to a metadata service or to the machine itself, whatever DNS says about them.
  * `.internal` and `.local` are never public; Google's metadata server answers to the first of these.
  */
-const innerNames = new Set(['metadata', 'metadata.google.internal', 'instance-data', 'localhost', 'ip6-localhost', 'ip6-loopback', 'host.docker.internal', 'kubernetes.default.svc']);
+const innerNames = new Set([
+  'metadata',
+  'metadata.google.internal',
+  'instance-data',
+  'localhost',
+  'ip6-localhost',
+  'ip6-loopback',
+  'host.docker.internal',
+  'kubernetes.default.svc',
+]);
 const innerSuffixes = ['.internal', '.local', '.localhost', '.localdomain', '.home.arpa', '.intranet', '.svc'];
 
 /** Public by number, but answered by the cloud's own infrastructure. */

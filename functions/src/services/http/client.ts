@@ -49,7 +49,17 @@ const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 const methodPattern = /^[A-Z]{3,10}$/;
 
 /** Headers that steer the connection itself; letting a definition set them invites request smuggling. */
-const connectionHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'expect', 'keep-alive']);
+const connectionHeaders = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+  'keep-alive',
+]);
 
 /** What may follow a redirect to another origin. All else may be a credential: besides Authorization and Cookie there is X-Api-Key and a hundred like it. */
 const harmlessHeaders = new Set(['accept', 'accept-language', 'user-agent', 'accept-encoding']);
@@ -93,30 +103,35 @@ async function follow(guard: AddressGuard, first: Hop, maxBytes: number, signal:
     const location = redirectLocation(response);
     if (location === undefined) return readResponse(response, maxBytes, target.url.origin, redirects, signal);
     response.body.destroy();
-    if (redirects === MAX_REDIRECTS) throw new KilnError('http.redirect', `${first.method} was redirected more than ${MAX_REDIRECTS} times.`);
+    if (redirects === MAX_REDIRECTS)
+      throw new KilnError('http.redirect', `${first.method} was redirected more than ${MAX_REDIRECTS} times.`);
     hop = nextHop(hop, target.url, response.status, location);
   }
 }
 
 function firstHop(request: HttpRequest): Hop {
   const method = request.method.toUpperCase();
-  if (!methodPattern.test(method) || method === 'CONNECT' || method === 'TRACE') throw new KilnError('request.invalid', `${JSON.stringify(request.method)} is not a method that can be called.`);
+  if (!methodPattern.test(method) || method === 'CONNECT' || method === 'TRACE')
+    throw new KilnError('request.invalid', `${JSON.stringify(request.method)} is not a method that can be called.`);
   const headers: Record<string, string> = { 'user-agent': 'kiln', accept: '*/*' };
   for (const [name, value] of Object.entries(request.headers ?? {})) {
     const lower = name.toLowerCase();
-    if (connectionHeaders.has(lower) || lower.startsWith('proxy-')) throw new KilnError('request.invalid', `The header ${lower} cannot be set.`);
+    if (connectionHeaders.has(lower) || lower.startsWith('proxy-'))
+      throw new KilnError('request.invalid', `The header ${lower} cannot be set.`);
     headers[lower] = value;
   }
   // An encoding we did not ask for cannot hide a bomb behind the byte cap's back; see `decoded`.
   headers['accept-encoding'] = 'identity';
   if (request.idempotencyKey !== undefined) headers['idempotency-key'] = request.idempotencyKey;
   const body = typeof request.body === 'string' ? Buffer.from(request.body, 'utf8') : request.body;
-  if (body !== undefined && (method === 'GET' || method === 'HEAD')) throw new KilnError('request.invalid', `A ${method} request has no body.`);
+  if (body !== undefined && (method === 'GET' || method === 'HEAD'))
+    throw new KilnError('request.invalid', `A ${method} request has no body.`);
   return { method, url: request.url, headers, body };
 }
 
 function redirectLocation(response: HopResponse): string | undefined {
-  const redirecting = response.status === 301 || response.status === 302 || response.status === 303 || response.status === 307 || response.status === 308;
+  const redirecting =
+    response.status === 301 || response.status === 302 || response.status === 303 || response.status === 307 || response.status === 308;
   return redirecting ? response.headers.location : undefined;
 }
 
@@ -126,13 +141,24 @@ function nextHop(hop: Hop, from: URL, status: number, location: string): Hop {
   const sameOrigin = url.origin === from.origin;
   const rewritten = status === 303 ? hop.method !== 'HEAD' : (status === 301 || status === 302) && hop.method === 'POST';
   if (!rewritten && hop.body !== undefined && !sameOrigin) {
-    throw new KilnError('http.redirect', `${from.origin} redirected a request with a body to ${url.origin}; it is not passed on. Call that address directly.`);
+    throw new KilnError(
+      'http.redirect',
+      `${from.origin} redirected a request with a body to ${url.origin}; it is not passed on. Call that address directly.`,
+    );
   }
-  const kept = Object.entries(hop.headers).filter(([name]) => (sameOrigin || harmlessHeaders.has(name)) && !(rewritten && name.startsWith('content-')));
+  const kept = Object.entries(hop.headers).filter(
+    ([name]) => (sameOrigin || harmlessHeaders.has(name)) && !(rewritten && name.startsWith('content-')),
+  );
   return { method: rewritten ? 'GET' : hop.method, url, headers: Object.fromEntries(kept), body: rewritten ? undefined : hop.body };
 }
 
-async function readResponse(response: HopResponse, maxBytes: number, origin: string, redirects: number, signal: AbortSignal): Promise<HttpResponse> {
+async function readResponse(
+  response: HopResponse,
+  maxBytes: number,
+  origin: string,
+  redirects: number,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
   const bytes = await readAll(response.body, maxBytes, origin, signal);
   const text = new TextDecoder('utf-8').decode(bytes);
   const headers = flatHeaders(response.headers);
@@ -147,7 +173,8 @@ async function readAll(body: Readable, maxBytes: number, origin: string, signal:
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.byteLength;
-      if (size > maxBytes) throw new KilnError('http.too_large', `The answer of ${origin} is over ${maxBytes} bytes.`, { data: { maxBytes } });
+      if (size > maxBytes)
+        throw new KilnError('http.too_large', `The answer of ${origin} is over ${maxBytes} bytes.`, { data: { maxBytes } });
       chunks.push(chunk);
     }
   } catch (error) {
@@ -181,7 +208,11 @@ function callError(error: unknown, progress: Progress, repeatable: boolean, limi
   if (error instanceof KilnError) return error;
   const stopped = limit.signal.aborted;
   if (progress.sent && !repeatable) {
-    const what = stopped ? (limit.timedOut ? `no answer within ${limit.timeoutMs} ms` : 'the call was stopped') : `the connection broke (${networkCode(error)})`;
+    const what = stopped
+      ? limit.timedOut
+        ? `no answer within ${limit.timeoutMs} ms`
+        : 'the call was stopped'
+      : `the connection broke (${networkCode(error)})`;
     return new KilnError('http.interrupted', `The request to ${progress.origin} was sent, then ${what}.`, { cause: error });
   }
   if (stopped) return stoppedError(limit, `The call to ${progress.origin}`);

@@ -20,7 +20,8 @@ export function deadline(timeoutMs: number, signal?: AbortSignal): Deadline {
 
 /** The error for a call that was stopped from our side before it could take effect, or whose repetition is harmless. */
 export function stoppedError(limit: Deadline, what: string): KilnError {
-  if (limit.timedOut) return new KilnError('step.timeout', `${what} took longer than ${limit.timeoutMs} ms.`, { data: { timeoutMs: limit.timeoutMs } });
+  if (limit.timedOut)
+    return new KilnError('step.timeout', `${what} took longer than ${limit.timeoutMs} ms.`, { data: { timeoutMs: limit.timeoutMs } });
   const reason: unknown = limit.signal.reason;
   return reason instanceof KilnError ? reason : new KilnError('run.cancelled', `${what} was stopped.`, { cause: reason });
 }

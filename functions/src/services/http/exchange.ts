@@ -54,11 +54,21 @@ export function exchange(target: Target, request: HopRequest): Promise<HopRespon
     try {
       sending = secure ? https.request(options) : http.request(options);
     } catch (error) {
-      reject(new KilnError('request.invalid', `The request cannot be sent: ${error instanceof Error ? error.message : String(error)}`, { cause: error }));
+      reject(
+        new KilnError('request.invalid', `The request cannot be sent: ${error instanceof Error ? error.message : String(error)}`, {
+          cause: error,
+        }),
+      );
       return;
     }
     sending.once('socket', (socket) => socket.once(secure ? 'secureConnect' : 'connect', () => request.onSent?.()));
-    sending.once('response', (incoming) => resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: hasBody(request.method, incoming) ? decoded(incoming) : incoming }));
+    sending.once('response', (incoming) =>
+      resolve({
+        status: incoming.statusCode ?? 0,
+        headers: incoming.headers,
+        body: hasBody(request.method, incoming) ? decoded(incoming) : incoming,
+      }),
+    );
     // Stays on: an error after the answer has begun is reported by the body, and must not end the process here.
     sending.on('error', (error) => reject(request.signal.aborted ? request.signal.reason : error));
     sending.end(request.body);
@@ -75,7 +85,11 @@ function fixedLookup(addresses: readonly Address[]): LookupFunction {
   return (_hostname, options, callback) => {
     const first = addresses[0];
     if (first === undefined) callback(new Error('no address'), '', 4);
-    else if (options.all === true) callback(null, addresses.map(({ address, family }) => ({ address, family })));
+    else if (options.all === true)
+      callback(
+        null,
+        addresses.map(({ address, family }) => ({ address, family })),
+      );
     else callback(null, first.address, first.family);
   };
 }

@@ -25,7 +25,13 @@ export function createGuardedFetch(guard: AddressGuard, maxBytes = DEFAULT_MAX_B
     const headers: Record<string, string> = {};
     new Headers(init.headers).forEach((value, name) => (headers[name] = value));
     headers['accept-encoding'] = 'identity';
-    const answer = await exchange(target, { method: (init.method ?? 'GET').toUpperCase(), headers, body: bodyBytes(init.body), signal, ...hooks });
+    const answer = await exchange(target, {
+      method: (init.method ?? 'GET').toUpperCase(),
+      headers,
+      body: bodyBytes(init.body),
+      signal,
+      ...hooks,
+    });
     const bare = answer.status === 204 || answer.status === 205 || answer.status === 304;
     if (bare) answer.body.resume();
     const kept = flatHeaders(answer.headers);
@@ -50,7 +56,8 @@ function capped(body: Readable, maxBytes: number, origin: string): ReadableStrea
   const counter = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       size += chunk.byteLength;
-      if (size > maxBytes) done(new KilnError('http.too_large', `The answer of ${origin} is over ${maxBytes} bytes.`, { data: { maxBytes } }));
+      if (size > maxBytes)
+        done(new KilnError('http.too_large', `The answer of ${origin} is over ${maxBytes} bytes.`, { data: { maxBytes } }));
       else done(null, chunk);
     },
   });

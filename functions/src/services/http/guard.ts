@@ -32,7 +32,10 @@ export interface GuardOptions {
 
 /** Reads the comma-separated list of KILN_ALLOW_PRIVATE_HOSTS. */
 export function parseAllowedHosts(list: string | undefined): string[] {
-  return (list ?? '').split(',').map((item) => item.trim().toLowerCase()).filter((item) => item !== '');
+  return (list ?? '')
+    .split(',')
+    .map((item) => item.trim().toLowerCase())
+    .filter((item) => item !== '');
 }
 
 export function createGuard(options: GuardOptions = {}): AddressGuard {
@@ -42,7 +45,8 @@ export function createGuard(options: GuardOptions = {}): AddressGuard {
   function check(input: string | URL): URL {
     const url = parseUrl(input);
     if (isAllowed(url, allowed)) return url;
-    if (url.protocol !== 'https:') throw new KilnError('http.blocked_address', `Only https addresses are called; ${url.origin} is not one.`);
+    if (url.protocol !== 'https:')
+      throw new KilnError('http.blocked_address', `Only https addresses are called; ${url.origin} is not one.`);
     const literal = literalAddress(url.hostname);
     const reason = literal === undefined ? innerNameReason(url.hostname) : innerAddressReason(literal);
     if (reason !== undefined) throw blocked(url, reason);
@@ -70,8 +74,10 @@ function parseUrl(input: string | URL): URL {
   const url = URL.parse(String(input));
   // The text itself is not repeated: a URL may hold a token.
   if (url === null) throw new KilnError('request.invalid', 'The address is not a URL.');
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new KilnError('request.invalid', `Addresses start with https:, not ${url.protocol}`);
-  if (url.username !== '' || url.password !== '') throw new KilnError('request.invalid', `Credentials do not belong into an address (${url.host}); send them in a header.`);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    throw new KilnError('request.invalid', `Addresses start with https:, not ${url.protocol}`);
+  if (url.username !== '' || url.password !== '')
+    throw new KilnError('request.invalid', `Credentials do not belong into an address (${url.host}); send them in a header.`);
   return url;
 }
 

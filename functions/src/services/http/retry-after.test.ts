@@ -13,18 +13,41 @@ test.each([
   expect(parseRetryAfter(value, now)).toBe(expected);
 });
 
-test.each([[String(40 * 24 * 3600)], ['9'.repeat(400)], ['Wed, 30 Dec 2026 12:00:00 GMT']])('R5 a wait over a day (%j) is capped at a day', (value) => {
-  expect(parseRetryAfter(value, now)).toBe(RETRY_AFTER_CAP_MS);
-});
+test.each([[String(40 * 24 * 3600)], ['9'.repeat(400)], ['Wed, 30 Dec 2026 12:00:00 GMT']])(
+  'R5 a wait over a day (%j) is capped at a day',
+  (value) => {
+    expect(parseRetryAfter(value, now)).toBe(RETRY_AFTER_CAP_MS);
+  },
+);
 
-test.each([['-5'], ['soon'], ['1.5'], ['60s'], ['0x10'], ['Infinity'], ['2026-11-20T13:00:00Z'], ['Fri, 99 Nov 2026 12:02:00 GMT'], [''], [undefined], [null]])('R5 garbage (%j) falls back to the normal backoff', (value) => {
+test.each([
+  ['-5'],
+  ['soon'],
+  ['1.5'],
+  ['60s'],
+  ['0x10'],
+  ['Infinity'],
+  ['2026-11-20T13:00:00Z'],
+  ['Fri, 99 Nov 2026 12:02:00 GMT'],
+  [''],
+  [undefined],
+  [null],
+])('R5 garbage (%j) falls back to the normal backoff', (value) => {
   expect(parseRetryAfter(value, now)).toBeUndefined();
 });
 
 test('R5 a 429 carries the wait, a 404 does not', () => {
   const headers = { 'retry-after': '60' };
-  expect(statusError({ status: 429, headers, origin: 'https://a.example', now })).toMatchObject({ code: 'http.rate_limited', class: 'retryable', retryAfterMs: 60_000 });
-  expect(statusError({ status: 404, headers, origin: 'https://a.example', now })).toMatchObject({ code: 'http.client_error', class: 'not_retryable', retryAfterMs: undefined });
+  expect(statusError({ status: 429, headers, origin: 'https://a.example', now })).toMatchObject({
+    code: 'http.rate_limited',
+    class: 'retryable',
+    retryAfterMs: 60_000,
+  });
+  expect(statusError({ status: 404, headers, origin: 'https://a.example', now })).toMatchObject({
+    code: 'http.client_error',
+    class: 'not_retryable',
+    retryAfterMs: undefined,
+  });
 });
 
 test.each([

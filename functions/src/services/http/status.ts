@@ -21,6 +21,7 @@ export function statusError(input: StatusInput): KilnError | undefined {
   const options = retryAfterMs === undefined ? { data: { status } } : { data: { status }, retryAfterMs };
   if (status === 429) return new KilnError('http.rate_limited', `${origin} answered 429.${detail}`, options);
   // 408 and 425 mean "not now", and the request was not acted upon.
-  if (status >= 500 || status === 408 || status === 425) return new KilnError('http.server_error', `${origin} answered ${status}.${detail}`, options);
+  if (status >= 500 || status === 408 || status === 425)
+    return new KilnError('http.server_error', `${origin} answered ${status}.${detail}`, options);
   return new KilnError('http.client_error', `${origin} answered ${status}.${detail}`, { data: { status } });
 }

@@ -49,13 +49,20 @@ test.each([[''], ['\n\n  \n'], ['# Only a heading'], ['#\n## ']])('%j holds no t
 
 test('whatever the text, chunks stay within the limit and no word is lost', () => {
   const word = fc.stringMatching(/^[a-zA-Z0-9é.,!?*_|>-]{1,60}$/);
-  const line = fc.oneof(fc.array(word, { minLength: 1, maxLength: 40 }).map((words) => words.join(' ')), fc.constantFrom('# Title', '### Part', '```', '', `- ${'item '.repeat(400)}`, 'x'.repeat(2_500)));
+  const line = fc.oneof(
+    fc.array(word, { minLength: 1, maxLength: 40 }).map((words) => words.join(' ')),
+    fc.constantFrom('# Title', '### Part', '```', '', `- ${'item '.repeat(400)}`, 'x'.repeat(2_500)),
+  );
   fc.assert(
     fc.property(fc.array(line, { maxLength: 30 }), (lines) => {
       const chunks = chunkMarkdown(lines.join('\n'));
       const kept = new Set(chunks.flatMap(({ text }) => text.split(/\s+/)));
       for (const { text } of chunks) expect(text.length).toBeLessThanOrEqual(CHUNK_CHARS);
-      const words = lines.filter((text) => !text.startsWith('#')).join(' ').split(' ').filter((text) => text !== '' && text.length < 100);
+      const words = lines
+        .filter((text) => !text.startsWith('#'))
+        .join(' ')
+        .split(' ')
+        .filter((text) => text !== '' && text.length < 100);
       expect(words.filter((text) => !kept.has(text))).toEqual([]);
       expect(chunks.map(({ n }) => n)).toEqual(chunks.map((_, index) => index));
     }),

@@ -56,7 +56,13 @@ function sectionsOf(markdown: string): Section[] {
         endBlock();
         while ((path.at(-1)?.level ?? 0) >= heading.level) path.pop();
         path.push(heading);
-        current = { heading: path.map(({ title }) => title).filter((title) => title !== '').join(' › '), blocks: [] };
+        current = {
+          heading: path
+            .map(({ title }) => title)
+            .filter((title) => title !== '')
+            .join(' › '),
+          blocks: [],
+        };
         sections.push(current);
       } else if (line.trim() === '') endBlock();
       else block.push(line);
@@ -69,7 +75,11 @@ function sectionsOf(markdown: string): Section[] {
 function headingOf(line: string): { level: number; title: string } | undefined {
   const marks = /^ {0,3}(#{1,6})(?=[ \t]|$)/.exec(line);
   if (marks?.[1] === undefined) return undefined;
-  const title = line.slice(marks[0].length).trim().replace(/(^|[ \t])#+$/, '').trim();
+  const title = line
+    .slice(marks[0].length)
+    .trim()
+    .replace(/(^|[ \t])#+$/, '')
+    .trim();
   return { level: marks[1].length, title };
 }
 

@@ -14,9 +14,18 @@ export function llmEmbedder(llm: LlmClient, model: string, dimensions?: number):
   return {
     model,
     async embed(texts) {
-      const { vectors, usage } = await llm.embed({ model, texts, timeoutMs: TIMEOUT_MS, ...(dimensions === undefined ? {} : { dimensions }) });
+      const { vectors, usage } = await llm.embed({
+        model,
+        texts,
+        timeoutMs: TIMEOUT_MS,
+        ...(dimensions === undefined ? {} : { dimensions }),
+      });
       const wrong = vectors.find((vector) => vector.length === 0 || vector.length > MAX_DIMENSIONS);
-      if (wrong !== undefined) throw new KilnError('request.invalid', `The embedding model ${model} yields ${wrong.length} dimensions; Firestore takes 1 to ${MAX_DIMENSIONS}. Use another model or set its dimensions.`);
+      if (wrong !== undefined)
+        throw new KilnError(
+          'request.invalid',
+          `The embedding model ${model} yields ${wrong.length} dimensions; Firestore takes 1 to ${MAX_DIMENSIONS}. Use another model or set its dimensions.`,
+        );
       return { vectors, ...(usage === undefined ? {} : { usage }) };
     },
   };

@@ -51,16 +51,24 @@ export function createKnowledgeBase(deps: KnowledgeBaseDeps): KnowledgeBase {
 async function addDocument(deps: KnowledgeBaseDeps, accountId: string, input: KbInput): Promise<KbAdded> {
   const id = checkedId(input.id ?? derivedId(input));
   const size = byteLength(input.markdown);
-  if (size > MAX_MARKDOWN_BYTES) throw new KilnError('kb.too_large', `The document ${JSON.stringify(input.title)} has ${size} bytes of Markdown; the limit is ${MAX_MARKDOWN_BYTES}.`);
+  if (size > MAX_MARKDOWN_BYTES)
+    throw new KilnError(
+      'kb.too_large',
+      `The document ${JSON.stringify(input.title)} has ${size} bytes of Markdown; the limit is ${MAX_MARKDOWN_BYTES}.`,
+    );
   if (input.title === '' || input.collection === '') throw new KilnError('request.invalid', 'A document needs a title and a collection.');
   const ref = deps.db.doc(kbPaths.document(accountId, id));
   const contentDigest = digestOf(input);
   const model = deps.embedder?.model ?? null;
   const existing = await readRecord(ref);
-  if (existing !== undefined && isSame(existing, contentDigest, model)) return { id, version: existing.version, changed: false, chunkCount: existing.chunkCount };
+  if (existing !== undefined && isSame(existing, contentDigest, model))
+    return { id, version: existing.version, changed: false, chunkCount: existing.chunkCount };
 
   const chunks = chunkMarkdown(input.markdown);
-  const embedded = deps.embedder === undefined || chunks.length === 0 ? undefined : await deps.embedder.embed(chunks.map((chunk) => searchableText(input.title, chunk)));
+  const embedded =
+    deps.embedder === undefined || chunks.length === 0
+      ? undefined
+      : await deps.embedder.embed(chunks.map((chunk) => searchableText(input.title, chunk)));
   const generation = deps.newId();
   await writeChunks(deps, accountId, id, input, chunks, embedded?.vectors, generation);
 
@@ -71,7 +79,13 @@ async function addDocument(deps: KnowledgeBaseDeps, accountId: string, input: Kb
     await deleteAll(deps.db, generationOf(deps.db, accountId, outcome.replaced));
     await sweepLeftovers(deps, accountId, id);
   }
-  return { id, version: outcome.version, changed: outcome.published && outcome.contentChanged, chunkCount: chunks.length, ...(embedded?.usage === undefined ? {} : { usage: embedded.usage }) };
+  return {
+    id,
+    version: outcome.version,
+    changed: outcome.published && outcome.contentChanged,
+    chunkCount: chunks.length,
+    ...(embedded?.usage === undefined ? {} : { usage: embedded.usage }),
+  };
 }
 
 interface Outcome {
@@ -85,23 +99,36 @@ interface Outcome {
 /** Makes `record` the document's current version. */
 async function publish(db: Firestore, ref: DocumentReference, record: KbRecord): Promise<Outcome> {
   try {
-    return await db.runTransaction(async (transaction): Promise<Outcome> => {
-      const snapshot = await transaction.get(ref);
-      const current = snapshot.exists ? kbRecordSchema.parse(snapshot.data()) : undefined;
-      if (current !== undefined && isSame(current, record.digest, record.embeddingModel)) return { version: current.version, published: false, contentChanged: false, replaced: undefined };
-      // The same text embedded by another model is no new version of it.
-      const contentChanged = current?.digest !== record.digest;
-      const version = current === undefined ? 1 : contentChanged ? current.version + 1 : current.version;
-      transaction.set(ref, { ...record, version, createdAt: current?.createdAt ?? record.createdAt });
-      return { version, published: true, contentChanged, replaced: current?.generation };
-    }, { maxAttempts: ADD_TRIES });
+    return await db.runTransaction(
+      async (transaction): Promise<Outcome> => {
+        const snapshot = await transaction.get(ref);
+        const current = snapshot.exists ? kbRecordSchema.parse(snapshot.data()) : undefined;
+        if (current !== undefined && isSame(current, record.digest, record.embeddingModel))
+          return { version: current.version, published: false, contentChanged: false, replaced: undefined };
+        // The same text embedded by another model is no new version of it.
+        const contentChanged = current?.digest !== record.digest;
+        const version = current === undefined ? 1 : contentChanged ? current.version + 1 : current.version;
+        transaction.set(ref, { ...record, version, createdAt: current?.createdAt ?? record.createdAt });
+        return { version, published: true, contentChanged, replaced: current?.generation };
+      },
+      { maxAttempts: ADD_TRIES },
+    );
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 10 /* ABORTED */) throw new KilnError('kb.conflict', `The document ${ref.id} was changed by others at the same time.`, { cause: error });
+    if (error instanceof Error && 'code' in error && error.code === 10 /* ABORTED */)
+      throw new KilnError('kb.conflict', `The document ${ref.id} was changed by others at the same time.`, { cause: error });
     throw error;
   }
 }
 
-async function writeChunks(deps: KnowledgeBaseDeps, accountId: string, docId: string, input: KbInput, chunks: readonly Chunk[], vectors: readonly (readonly number[])[] | undefined, generation: string): Promise<void> {
+async function writeChunks(
+  deps: KnowledgeBaseDeps,
+  accountId: string,
+  docId: string,
+  input: KbInput,
+  chunks: readonly Chunk[],
+  vectors: readonly (readonly number[])[] | undefined,
+  generation: string,
+): Promise<void> {
   const { FieldValue } = await import('@google-cloud/firestore');
   const collection = deps.db.collection(kbPaths.chunks(accountId));
   for (let start = 0; start < chunks.length; start += CHUNKS_PER_COMMIT) {
@@ -109,12 +136,25 @@ async function writeChunks(deps: KnowledgeBaseDeps, accountId: string, docId: st
     for (const chunk of chunks.slice(start, start + CHUNKS_PER_COMMIT)) {
       const vector = vectors?.[chunk.n];
       const record: KbChunk = {
-        v: 1, docId, generation, n: chunk.n, title: input.title, collection: input.collection, department: input.department ?? null, tags: [...(input.tags ?? [])],
-        heading: chunk.heading, text: chunk.text, terms: distinctWords(searchableText(input.title, chunk), MAX_STORED_TERMS),
-        embeddingModel: vector === undefined ? null : (deps.embedder?.model ?? null), createdAt: deps.now(),
+        v: 1,
+        docId,
+        generation,
+        n: chunk.n,
+        title: input.title,
+        collection: input.collection,
+        department: input.department ?? null,
+        tags: [...(input.tags ?? [])],
+        heading: chunk.heading,
+        text: chunk.text,
+        terms: distinctWords(searchableText(input.title, chunk), MAX_STORED_TERMS),
+        embeddingModel: vector === undefined ? null : (deps.embedder?.model ?? null),
+        createdAt: deps.now(),
       };
       // The vector has to be a field at the top: the emulator searches no other.
-      batch.set(collection.doc(`${generation}-${chunk.n}`), vector === undefined ? record : { ...record, embedding: FieldValue.vector([...vector]) });
+      batch.set(
+        collection.doc(`${generation}-${chunk.n}`),
+        vector === undefined ? record : { ...record, embedding: FieldValue.vector([...vector]) },
+      );
     }
     await batch.commit();
   }
@@ -152,7 +192,10 @@ async function listDocuments(db: Firestore, accountId: string, query: KbListQuer
     // A document that went away in between gives no place to go on from: begin again.
     if (after.exists) find = find.startAfter(after);
   }
-  const found = await find.select(...listedFields).limit(limit + 1).get();
+  const found = await find
+    .select(...listedFields)
+    .limit(limit + 1)
+    .get();
   const documents = found.docs.slice(0, limit).map((doc) => toKbDocument(doc.id, kbRecordSchema.parse({ ...doc.data(), markdown: '' })));
   const last = documents.at(-1);
   return found.docs.length > limit && last !== undefined ? { documents, next: last.id } : { documents };
@@ -160,11 +203,25 @@ async function listDocuments(db: Firestore, accountId: string, query: KbListQuer
 
 const listedFields = Object.keys(kbRecordSchema.shape).filter((field) => field !== 'markdown');
 
-function recordOf(deps: KnowledgeBaseDeps, input: KbInput, facts: Pick<KbRecord, 'digest' | 'generation' | 'size' | 'chunkCount'>): KbRecord {
+function recordOf(
+  deps: KnowledgeBaseDeps,
+  input: KbInput,
+  facts: Pick<KbRecord, 'digest' | 'generation' | 'size' | 'chunkCount'>,
+): KbRecord {
   const now = deps.now();
   return {
-    v: 1, title: input.title, collection: input.collection, department: input.department ?? null, tags: [...(input.tags ?? [])], version: 1,
-    markdown: input.markdown, sourceRunId: input.sourceRunId ?? null, embeddingModel: deps.embedder?.model ?? null, createdAt: now, updatedAt: now, ...facts,
+    v: 1,
+    title: input.title,
+    collection: input.collection,
+    department: input.department ?? null,
+    tags: [...(input.tags ?? [])],
+    version: 1,
+    markdown: input.markdown,
+    sourceRunId: input.sourceRunId ?? null,
+    embeddingModel: deps.embedder?.model ?? null,
+    createdAt: now,
+    updatedAt: now,
+    ...facts,
   };
 }
 
@@ -186,6 +243,7 @@ function derivedId({ collection, title }: KbInput): string {
 }
 
 function checkedId(id: string): string {
-  if (!idPattern.test(id)) throw new KilnError('request.invalid', `${JSON.stringify(id)} is not a document id: letters, digits, _ and -, at most 128.`);
+  if (!idPattern.test(id))
+    throw new KilnError('request.invalid', `${JSON.stringify(id)} is not a document id: letters, digits, _ and -, at most 128.`);
   return id;
 }

@@ -21,7 +21,12 @@ test('distinct words are limited', () => {
 });
 
 test('the text about the question scores highest, rare words count more, and nothing common scores 0', () => {
-  const texts = ['Refunds are paid within 14 days of the return.', 'Shipping takes 3 days.', 'Days and days of rain.', 'Refund refund refund refund.'];
+  const texts = [
+    'Refunds are paid within 14 days of the return.',
+    'Shipping takes 3 days.',
+    'Days and days of rain.',
+    'Refund refund refund refund.',
+  ];
   const scores = bm25('refund within how many days', texts);
   expect(scores[0]).toBe(Math.max(...scores));
   expect(scores[1]).toBeLessThan(scores[0] ?? 0);

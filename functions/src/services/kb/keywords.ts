@@ -5,12 +5,19 @@ export const MAX_QUERY_TERMS = 30;
 /** More distinct words than this no chunk of 1,200 characters needs for being found. */
 export const MAX_STORED_TERMS = 250;
 
-const stopWords = new Set('a an and are as at be but by can do does for from had has have how i if in into is it its me my no not of on or our so that the their them then there these they this to was we were what when where which who why will with you your'.split(' '));
+const stopWords = new Set(
+  'a an and are as at be but by can do does for from had has have how i if in into is it its me my no not of on or our so that the their them then there these they this to was we were what when where which who why will with you your'.split(
+    ' ',
+  ),
+);
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
 /** The words of a text in a comparable form: lower case, without accents and plural endings. Works for languages without spaces. */
 export function wordsOf(text: string): string[] {
-  const folded = text.normalize('NFKD').replace(/\p{M}+/gu, '').toLowerCase();
+  const folded = text
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .toLowerCase();
   const words: string[] = [];
   for (const { segment, isWordLike } of segmenter.segment(folded)) {
     if (isWordLike === true && !stopWords.has(segment)) words.push(stem(segment));

@@ -53,7 +53,16 @@ export const kbPaths = {
 export function toKbDocument(id: string, record: KbRecord): KbDocument {
   const { title, collection, tags, version, digest, chunkCount, size, createdAt, updatedAt } = record;
   return {
-    id, title, collection, tags, version, digest, chunkCount, size, createdAt, updatedAt,
+    id,
+    title,
+    collection,
+    tags,
+    version,
+    digest,
+    chunkCount,
+    size,
+    createdAt,
+    updatedAt,
     ...(record.department === null ? {} : { department: record.department }),
     ...(record.sourceRunId === null ? {} : { sourceRunId: record.sourceRunId }),
     ...(record.embeddingModel === null ? {} : { embeddingModel: record.embeddingModel }),

@@ -27,12 +27,18 @@ interface Candidate {
 export async function searchChunks(deps: KnowledgeBaseDeps, accountId: string, query: KbQuery): Promise<readonly KbHit[]> {
   const topK = Math.min(Math.max(query.topK ?? DEFAULT_TOP_K, 1), MAX_TOP_K);
   if (query.text.trim() === '' || query.documentIds?.length === 0) return [];
-  if ((query.documentIds?.length ?? 0) > MAX_DOCUMENT_IDS) throw new KilnError('request.invalid', `A search names at most ${MAX_DOCUMENT_IDS} documents.`);
+  if ((query.documentIds?.length ?? 0) > MAX_DOCUMENT_IDS)
+    throw new KilnError('request.invalid', `A search names at most ${MAX_DOCUMENT_IDS} documents.`);
   const near = deps.embedder === undefined ? [] : await byMeaning(deps, accountId, query, topK);
   // With enough neighbours the words need not be asked: that query reads up to 500 chunks.
   const worded = near.length >= topK ? [] : await byWords(deps, accountId, query);
   const candidates = [...near, ...worded].filter(({ chunk, score }) => score >= (query.threshold ?? 0) && hasTags(chunk, query.tags));
-  return currentHits(deps, accountId, candidates.sort((a, b) => b.score - a.score || a.chunk.n - b.chunk.n), topK);
+  return currentHits(
+    deps,
+    accountId,
+    candidates.sort((a, b) => b.score - a.score || a.chunk.n - b.chunk.n),
+    topK,
+  );
 }
 
 async function byMeaning(deps: KnowledgeBaseDeps, accountId: string, query: KbQuery, topK: number): Promise<Candidate[]> {
@@ -43,9 +49,20 @@ async function byMeaning(deps: KnowledgeBaseDeps, accountId: string, query: KbQu
   const base = filtered(deps, accountId, query);
   const found =
     query.documentIds === undefined
-      ? await base.findNearest({ vectorField: 'embedding', queryVector: [...queryVector], limit: Math.min(topK * OVERFETCH, MAX_NEIGHBOURS), distanceMeasure: 'COSINE', distanceResultField: 'distance' }).get()
+      ? await base
+          .findNearest({
+            vectorField: 'embedding',
+            queryVector: [...queryVector],
+            limit: Math.min(topK * OVERFETCH, MAX_NEIGHBOURS),
+            distanceMeasure: 'COSINE',
+            distanceResultField: 'distance',
+          })
+          .get()
       : // A few named documents are compared here: that needs no index of its own, and no neighbour elsewhere crowds them out.
-        await base.where('docId', 'in', [...query.documentIds]).limit(MAX_NEIGHBOURS).get();
+        await base
+          .where('docId', 'in', [...query.documentIds])
+          .limit(MAX_NEIGHBOURS)
+          .get();
   return found.docs.flatMap((doc) => {
     const chunk = kbChunkSchema.parse(doc.data());
     // Vectors of different models say nothing about each other.
@@ -62,8 +79,13 @@ async function byWords(deps: KnowledgeBaseDeps, accountId: string, query: KbQuer
   if (terms.length === 0) return [];
   const found = await filtered(deps, accountId, query).where('terms', 'array-contains-any', terms).limit(MAX_KEYWORD_CANDIDATES).get();
   const wanted = query.documentIds === undefined ? undefined : new Set(query.documentIds);
-  const chunks = found.docs.map((doc) => kbChunkSchema.parse(doc.data())).filter((chunk) => (deps.embedder === undefined || chunk.embeddingModel !== deps.embedder.model) && (wanted?.has(chunk.docId) ?? true));
-  const scores = bm25(query.text, chunks.map(({ title, heading, text }) => `${title}\n${heading}\n${text}`));
+  const chunks = found.docs
+    .map((doc) => kbChunkSchema.parse(doc.data()))
+    .filter((chunk) => (deps.embedder === undefined || chunk.embeddingModel !== deps.embedder.model) && (wanted?.has(chunk.docId) ?? true));
+  const scores = bm25(
+    query.text,
+    chunks.map(({ title, heading, text }) => `${title}\n${heading}\n${text}`),
+  );
   return chunks.map((chunk, index) => ({ chunk, score: scores[index] ?? 0, method: 'keyword' as const }));
 }
 
@@ -82,8 +104,14 @@ function hasTags(chunk: KbChunk, tags: readonly string[] | undefined): boolean {
 async function currentHits(deps: KnowledgeBaseDeps, accountId: string, candidates: readonly Candidate[], topK: number): Promise<KbHit[]> {
   const ids = [...new Set(candidates.map(({ chunk }) => chunk.docId))];
   if (ids.length === 0) return [];
-  const snapshots = await deps.db.getAll(...ids.map((id) => deps.db.doc(kbPaths.document(accountId, id))), { fieldMask: ['version', 'generation'] });
-  const current = new Map(snapshots.filter((doc) => doc.exists).map((doc) => [doc.id, kbRecordSchema.pick({ version: true, generation: true }).parse(doc.data())]));
+  const snapshots = await deps.db.getAll(...ids.map((id) => deps.db.doc(kbPaths.document(accountId, id))), {
+    fieldMask: ['version', 'generation'],
+  });
+  const current = new Map(
+    snapshots
+      .filter((doc) => doc.exists)
+      .map((doc) => [doc.id, kbRecordSchema.pick({ version: true, generation: true }).parse(doc.data())]),
+  );
   return candidates
     .flatMap(({ chunk, score, method }): KbHit[] => {
       const document = current.get(chunk.docId);

@@ -49,8 +49,14 @@ export class McpConnection {
   /** Connects and shakes hands. Announces no capabilities: a server cannot ask for sampling, input or files. */
   static async open(server: McpServer, fetch: GuardedFetch, timeoutMs: number, now: number): Promise<McpConnection> {
     const sdk = await import('@modelcontextprotocol/client');
-    const client = new sdk.Client({ name: 'kiln', version: '1' }, server.negotiate === true ? { versionNegotiation: { mode: 'auto' } } : {});
-    const transport = new sdk.StreamableHTTPClientTransport(new URL(server.url), { fetch: observed(fetch), requestInit: { headers: { ...server.headers } } });
+    const client = new sdk.Client(
+      { name: 'kiln', version: '1' },
+      server.negotiate === true ? { versionNegotiation: { mode: 'auto' } } : {},
+    );
+    const transport = new sdk.StreamableHTTPClientTransport(new URL(server.url), {
+      fetch: observed(fetch),
+      requestInit: { headers: { ...server.headers } },
+    });
     try {
       await client.connect(transport, { signal: AbortSignal.timeout(timeoutMs), timeout: timeoutMs });
     } catch (error) {
@@ -80,7 +86,13 @@ export class McpConnection {
   }
 
   /** `progress` is told how far the call got. Rejects with the SDK's errors, those of `fetch`, or `LostReply`. */
-  async callTool(tool: Tool, args: Readonly<Record<string, unknown>>, signal: AbortSignal, timeoutMs: number, progress: { sent: boolean }): Promise<CallToolResult> {
+  async callTool(
+    tool: Tool,
+    args: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+    timeoutMs: number,
+    progress: { sent: boolean },
+  ): Promise<CallToolResult> {
     let lose: (cause: unknown) => void = () => undefined;
     const lost = new Promise<never>((_, reject) => (lose = (cause) => reject(new LostReply('the reply was lost', { cause }))));
     const abandon = new AbortController();
@@ -96,7 +108,12 @@ export class McpConnection {
     };
     // The result is kept whatever the tool's own output schema says: it has acted, and the caller validates.
     const { outputSchema: _unused, ...toolDefinition } = tool;
-    const options = { signal: AbortSignal.any([signal, abandon.signal]), timeout: timeoutMs, toolDefinition, onresumptiontoken: () => (call.resumable = true) };
+    const options = {
+      signal: AbortSignal.any([signal, abandon.signal]),
+      timeout: timeoutMs,
+      toolDefinition,
+      onresumptiontoken: () => (call.resumable = true),
+    };
     this.#calls.add(call);
     try {
       const reply = currentCall.run(call, () => this.#client.callTool({ name: tool.name, arguments: { ...args } }, options));
@@ -135,7 +152,8 @@ export class McpConnection {
 function observed(fetch: GuardedFetch): (url: string | URL, init?: RequestInit) => Promise<Response> {
   return async (url, init) => {
     const call = currentCall.getStore();
-    if (call === undefined || init?.method !== 'POST' || typeof init.body !== 'string' || !init.body.includes('"method":"tools/call"')) return fetch(url, init);
+    if (call === undefined || init?.method !== 'POST' || typeof init.body !== 'string' || !init.body.includes('"method":"tools/call"'))
+      return fetch(url, init);
     const response = await fetch(url, init, { onSent: () => (call.sent = true) });
     const isStream = response.headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true;
     if (response.body === null || !isStream) return response;

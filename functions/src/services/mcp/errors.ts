@@ -25,10 +25,19 @@ export function mcpError(error: unknown, failure: McpFailure): KilnError {
   const mayHaveActed = failure.sent && !failure.repeatable;
   const status = statusOf(error);
   if (status !== undefined) return statusFailure(status, error, failure);
-  if (isProtocolError(error)) return new KilnError('mcp.protocol', `The server ${serverId} refused: ${error.message.slice(0, 500)}`, { data: { code: error.code }, cause: error });
-  const timedOut = limit.timedOut || (error instanceof Error && 'code' in error && error.code === 'REQUEST_TIMEOUT' && !limit.signal.aborted);
+  if (isProtocolError(error))
+    return new KilnError('mcp.protocol', `The server ${serverId} refused: ${error.message.slice(0, 500)}`, {
+      data: { code: error.code },
+      cause: error,
+    });
+  const timedOut =
+    limit.timedOut || (error instanceof Error && 'code' in error && error.code === 'REQUEST_TIMEOUT' && !limit.signal.aborted);
   if (mayHaveActed) {
-    const what = timedOut ? `it did not answer within ${limit.timeoutMs} ms` : limit.signal.aborted ? 'the call was stopped' : `the reply was lost (${networkCode(error)})`;
+    const what = timedOut
+      ? `it did not answer within ${limit.timeoutMs} ms`
+      : limit.signal.aborted
+        ? 'the call was stopped'
+        : `the reply was lost (${networkCode(error)})`;
     return new KilnError('http.interrupted', `The server ${serverId} received the call, then ${what}.`, { cause: error });
   }
   if (limit.signal.aborted) return stoppedError(limit, `The call to the server ${serverId}`);
@@ -36,17 +45,29 @@ export function mcpError(error: unknown, failure: McpFailure): KilnError {
   if (error instanceof Error && 'code' in error && error.code === 'CLIENT_HTTP_UNEXPECTED_CONTENT') {
     return new KilnError('http.invalid_response', `${origin} answers, but not as an MCP server.`, { cause: error });
   }
-  return new KilnError('http.connection', `The connection to the server ${serverId} at ${origin} failed (${networkCode(error)}).`, { cause: error });
+  return new KilnError('http.connection', `The connection to the server ${serverId} at ${origin} failed (${networkCode(error)}).`, {
+    cause: error,
+  });
 }
 
 function statusFailure(status: number, error: unknown, { serverId, origin, now, sent, repeatable }: McpFailure): KilnError {
   // The session is unknown to the server, which therefore did nothing; a new one is opened next time.
-  if (status === 404 && sent) return new KilnError('http.connection', `The server ${serverId} no longer knows the session.`, { cause: error });
+  if (status === 404 && sent)
+    return new KilnError('http.connection', `The server ${serverId} no longer knows the session.`, { cause: error });
   if (status >= 500 && !refusedStatuses.has(status) && sent && !repeatable) {
-    return new KilnError('http.interrupted', `The server ${serverId} received the call, then answered ${status}.`, { data: { status }, cause: error });
+    return new KilnError('http.interrupted', `The server ${serverId} received the call, then answered ${status}.`, {
+      data: { status },
+      cause: error,
+    });
   }
   const mapped = statusError({ status, headers: {}, origin, now });
-  return mapped ?? new KilnError('http.invalid_response', `${origin} answered ${status}; it does not seem to be an MCP server.`, { data: { status }, cause: error });
+  return (
+    mapped ??
+    new KilnError('http.invalid_response', `${origin} answered ${status}; it does not seem to be an MCP server.`, {
+      data: { status },
+      cause: error,
+    })
+  );
 }
 
 /** Errors of our own `fetch` come back as they are or as the cause of an SDK error. */

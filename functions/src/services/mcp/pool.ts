@@ -130,7 +130,14 @@ export class McpPool implements McpClient {
     await Promise.all(slots.map(closeSlot));
   }
 
-  async #perform(key: string, slot: Slot, tool: Tool, call: ToolCall, limit: Deadline, progress: { sent: boolean }): Promise<CallToolResult> {
+  async #perform(
+    key: string,
+    slot: Slot,
+    tool: Tool,
+    call: ToolCall,
+    limit: Deadline,
+    progress: { sent: boolean },
+  ): Promise<CallToolResult> {
     const connection = await slot.connection;
     // Not idle while it works, however long that takes.
     this.#keep(key, slot, limit.timeoutMs + this.#idleMs);
@@ -176,13 +183,21 @@ export class McpPool implements McpClient {
 
   async #findTool(slot: Slot, call: ToolCall, limit: Deadline): Promise<Tool> {
     const known = await this.#toolsOf(slot, limit, TOOLS_FRESH_MS);
-    const found = known.find(({ name }) => name === call.tool) ?? (await this.#toolsOf(slot, limit, 0)).find(({ name }) => name === call.tool);
+    const found =
+      known.find(({ name }) => name === call.tool) ?? (await this.#toolsOf(slot, limit, 0)).find(({ name }) => name === call.tool);
     if (found === undefined) {
       const names = (slot.tools?.list ?? []).map(({ name }) => name);
-      throw new KilnError('mcp.tool_missing', `The server ${call.server.id} has no tool ${call.tool}; it offers: ${names.slice(0, 50).join(', ') || 'none'}.`);
+      throw new KilnError(
+        'mcp.tool_missing',
+        `The server ${call.server.id} has no tool ${call.tool}; it offers: ${names.slice(0, 50).join(', ') || 'none'}.`,
+      );
     }
     if (call.pinnedHash !== undefined && toMcpTool(found).hash !== call.pinnedHash) {
-      throw new KilnError('mcp.tool_changed', `The tool ${call.tool} of the server ${call.server.id} is not described as it was when it was approved.`, { data: { hash: toMcpTool(found).hash, approved: call.pinnedHash } });
+      throw new KilnError(
+        'mcp.tool_changed',
+        `The tool ${call.tool} of the server ${call.server.id} is not described as it was when it was approved.`,
+        { data: { hash: toMcpTool(found).hash, approved: call.pinnedHash } },
+      );
     }
     return found;
   }

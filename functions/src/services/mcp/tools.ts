@@ -38,7 +38,14 @@ export interface ToolResult {
 
 /** Name, description and arguments are what a person approves; the annotations decide whether a call is repeated or needs approval. */
 export function toolHash(tool: Pick<Tool, 'name' | 'description' | 'inputSchema' | 'annotations'>): string {
-  return digest(canonicalJson({ name: tool.name, description: tool.description ?? '', inputSchema: tool.inputSchema, annotations: tool.annotations ?? {} }));
+  return digest(
+    canonicalJson({
+      name: tool.name,
+      description: tool.description ?? '',
+      inputSchema: tool.inputSchema,
+      annotations: tool.annotations ?? {},
+    }),
+  );
 }
 
 export function toMcpTool(tool: Tool): McpTool {
@@ -64,5 +71,11 @@ export function toToolResult(result: CallToolResult): ToolResult {
     else other.push(part as Json);
   }
   const structured = result.structuredContent;
-  return { isError: result.isError === true, text: texts.join('\n'), images, other, ...(structured === undefined ? {} : { structured: structured as Json }) };
+  return {
+    isError: result.isError === true,
+    text: texts.join('\n'),
+    images,
+    other,
+    ...(structured === undefined ? {} : { structured: structured as Json }),
+  };
 }

@@ -17,7 +17,9 @@ export function standard(proof: Proof): Finding | undefined {
   if (!signatures.every((signature) => /^v\d+[a-z]?,[A-Za-z0-9+/=]+$/.test(signature))) return undefined;
   const timestamp = Number(seconds) * 1000;
   const expected = proof.keys.map((key) => standardSignature(key, id, timestamp, text));
-  return anyEqual(expected, signatures) ? { deliveryId: id, deliveryIdSigned: true, timestamp, ...named(fieldOf(text, 'type')) } : undefined;
+  return anyEqual(expected, signatures)
+    ? { deliveryId: id, deliveryIdSigned: true, timestamp, ...named(fieldOf(text, 'type')) }
+    : undefined;
 }
 
 /** The signature of one key, or undefined when the key is not of the standard's form. */
@@ -56,7 +58,12 @@ export function stripe(proof: Proof): Finding | undefined {
   if (!anyEqual(expected, valuesOf('v1'))) return undefined;
   const text = strictText(proof.body);
   const deliveryId = text === undefined ? undefined : fieldOf(text, 'id');
-  return { deliveryIdSigned: true, timestamp: Number(seconds) * 1000, ...(deliveryId === undefined ? {} : { deliveryId }), ...named(text === undefined ? undefined : fieldOf(text, 'type')) };
+  return {
+    deliveryIdSigned: true,
+    timestamp: Number(seconds) * 1000,
+    ...(deliveryId === undefined ? {} : { deliveryId }),
+    ...named(text === undefined ? undefined : fieldOf(text, 'type')),
+  };
 }
 
 /** https://learn.microsoft.com/en-us/azure/devops/service-hooks/services/webhooks: basic authentication; id and event are in the body. */

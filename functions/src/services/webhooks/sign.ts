@@ -13,9 +13,11 @@ export interface OutgoingWebhook {
 
 /** The headers of Standard Webhooks for a body that must now be sent as it is, byte for byte. */
 export function signWebhook({ id, timestamp, body, keys }: OutgoingWebhook): Readonly<Record<string, string>> {
-  if (!/^[A-Za-z0-9_-]{1,128}$/.test(id)) throw new KilnError('request.invalid', 'The id of a webhook consists of letters, digits, _ and -.');
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(id))
+    throw new KilnError('request.invalid', 'The id of a webhook consists of letters, digits, _ and -.');
   const signatures = keys.map((key) => standardSignature(key, id, timestamp, body));
-  if (signatures.length === 0 || signatures.includes(undefined)) throw new KilnError('request.invalid', 'A webhook needs a signing key of the form whsec_<base64>.');
+  if (signatures.length === 0 || signatures.includes(undefined))
+    throw new KilnError('request.invalid', 'A webhook needs a signing key of the form whsec_<base64>.');
   return {
     'content-type': 'application/json; charset=utf-8',
     'webhook-id': id,

@@ -11,7 +11,12 @@ export const webhookSchemeSchema = z.discriminatedUnion('kind', [
   /** Service hooks with basic authentication: keys are `user:password`. */
   z.strictObject({ kind: z.literal('azure_devops') }),
   /** The key itself in a header (`Bearer <key>` when the header is Authorization). Proves the sender, not the body: that is left to TLS. */
-  z.strictObject({ kind: z.literal('shared_secret'), header: z.string().regex(/^[A-Za-z0-9-]{1,64}$/), deliveryIdHeader: z.string().optional(), eventHeader: z.string().optional() }),
+  z.strictObject({
+    kind: z.literal('shared_secret'),
+    header: z.string().regex(/^[A-Za-z0-9-]{1,64}$/),
+    deliveryIdHeader: z.string().optional(),
+    eventHeader: z.string().optional(),
+  }),
 ]);
 export type WebhookScheme = z.infer<typeof webhookSchemeSchema>;
 
@@ -98,6 +103,12 @@ function singleHeader(headers: IncomingWebhook['headers']): (name: string) => st
 }
 
 function isMediaType(header: string | undefined, expected: string): boolean {
-  const [essence = '', ...parameters] = (header ?? '').toLowerCase().split(';').map((part) => part.trim());
-  return essence === expected && parameters.every((parameter) => parameter === '' || !parameter.startsWith('charset=') || /^charset="?utf-8"?$/.test(parameter));
+  const [essence = '', ...parameters] = (header ?? '')
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  return (
+    essence === expected &&
+    parameters.every((parameter) => parameter === '' || !parameter.startsWith('charset=') || /^charset="?utf-8"?$/.test(parameter))
+  );
 }
