@@ -229,7 +229,8 @@ export function activeTime(record: StepRecord, now: number): number {
   return record.attempts.reduce((sum, attempt) => sum + Math.max(0, (attempt.endedAt ?? now) - attempt.startedAt), 0);
 }
 
-function endingWrites(ending: Held, outcome: Outcome, now: number, ifUpdateTime: string | undefined): readonly Write[] {
+/** The end of one step, without what follows. */
+export function endingWrites(ending: Held, outcome: Outcome, now: number, ifUpdateTime: string | undefined): readonly Write[] {
   const { record } = ending;
   const text = outcome.output;
   const stored = text === undefined ? undefined : storePayload(record, `${record.key}~output`, text);

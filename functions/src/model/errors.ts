@@ -55,6 +55,10 @@ export const errorCodes = {
   'schema.invalid': { class: 'not_retryable', help: 'The declared JSON Schema is not usable. See the message.' },
   // definition
   'definition.invalid': { class: 'not_retryable', help: 'The workflow definition has problems; all of them are listed.' },
+  'definition.corrupted': {
+    class: 'not_retryable',
+    help: 'The stored version no longer matches its hash: somebody changed it in the database. Restore it, or publish the definition again and fork the run onto the new version.',
+  },
   'definition.not_found': {
     class: 'not_retryable',
     help: 'No such workflow or version in this account. Publish it first, or check the id.',
@@ -115,6 +119,36 @@ export const errorCodes = {
   'run.diverged': {
     class: 'not_retryable',
     help: 'The code no longer matches what the run has recorded. Fork the run onto the new code, or deploy the old one.',
+  },
+  // code workflows
+  'code.name_invalid': {
+    class: 'not_retryable',
+    help: 'Names of steps become document ids. Use letters, digits, "_", "-", ".", ":" and "@", at most 120, and begin with a letter or digit.',
+  },
+  'code.name_twice': {
+    class: 'not_retryable',
+    help: 'Two steps of the same name were under way at the same time, so their results could not be told apart. Put what tells them apart into the name.',
+  },
+  'code.outside': {
+    class: 'not_retryable',
+    help: 'A step was called from inside another step, after the run function had ended, or after an await on something that is no step. Put I/O into step.run, and await every step.',
+  },
+  'code.foreign_await': {
+    class: 'not_retryable',
+    help: 'The run function waits for something that is no step (fetch, a timer, a database read). Put it into step.run, so that it is remembered and not repeated on each replay.',
+  },
+  'code.threw': { class: 'not_retryable', help: 'The workflow’s run function threw an error outside of its steps. See the message.' },
+  'code.too_many_at_once': {
+    class: 'not_retryable',
+    help: 'Too many steps were started at the same time. Work through the list in batches, or give each item a run of its own with step.startRun.',
+  },
+  'code.path_reserved': {
+    class: 'not_retryable',
+    help: 'The engine’s own documents can only be changed by the engine. Write to the team’s own collections.',
+  },
+  'code.version_missing': {
+    class: 'not_retryable',
+    help: 'The deployed code has no such version of the workflow. Register the old version beside the new one, or fork the run onto the new one.',
   },
   // outside calls
   'http.client_error': { class: 'not_retryable', help: 'The target refused the request (4xx). See the recorded response.' },

@@ -14,6 +14,8 @@ export const runStatuses = [
   'rejected',
   'compensated',
   'needs_resolution',
+  // A code run whose code no longer matches what it recorded: fork it, cancel it, or deploy the old code and retry.
+  'diverged',
 ] as const;
 export type RunStatus = (typeof runStatuses)[number];
 

@@ -41,6 +41,8 @@ export const waitSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('event'), waitId: z.string(), event: z.string(), key: z.string().optional() }),
   z.strictObject({ kind: z.literal('run'), runId: z.string() }),
   z.strictObject({ kind: z.literal('document'), path: z.string() }),
+  /** Code workflows: the result is recorded; it waits for its turn to be handed to the code. */
+  z.strictObject({ kind: z.literal('turn') }),
 ]);
 export type Wait = z.infer<typeof waitSchema>;
 
@@ -94,8 +96,10 @@ export const stepRecordSchema = z.strictObject({
       lanes: z.number().int().positive(),
     })
     .optional(),
-  /** Code workflows: the journal as far as it was known when the step was created; JSON text. */
+  /** Code workflows: the journal as far as it was known when the step was created; a line of JSON and a line an entry. */
   baton: z.string().optional(),
+  /** Code workflows: the step's outcome is in `output` or `error`, and the code has not seen it yet. */
+  turn: z.boolean().optional(),
   /** An operator's edited input for the next attempt. */
   editedInput: payloadSchema.optional(),
   traceparent: z.string().optional(),

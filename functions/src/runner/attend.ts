@@ -119,7 +119,7 @@ async function attemptLost(runtime: Runtime, held: Held): Promise<void> {
   const index = record.kind === 'graph' ? await runtime.definitions.get(record.accountId, record.workflowId, record.version) : undefined;
   const step = index === undefined ? undefined : placeOf(index, record.stepId).step;
   const idempotent = index === undefined ? runtime.code.idempotent(record) : (step?.idempotent ?? isIdempotent(runtime, record.type, step));
-  const policy = retryPolicySchema.parse(step?.retry ?? {});
+  const policy = retryPolicySchema.parse(index === undefined ? runtime.code.retry(record) : (step?.retry ?? {}));
   const error = lostError(record.attempt);
   if (!idempotent) return leaveUnresolved(runtime, held, error);
   const decision = decideAfterFailure({

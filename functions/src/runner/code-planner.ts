@@ -22,4 +22,6 @@ export interface CodePlanner {
   settle(runtime: Runtime, held: Held, outcome: Outcome, tx: Transaction): Promise<readonly Write[]>;
   /** Whether a lost attempt of the step may be repeated. */
   idempotent(step: StepRecord): boolean;
+  /** The retry policy that the code gave the step; what it left out has its default. */
+  retry(step: StepRecord): object;
 }

@@ -7,8 +7,11 @@ import type { StepRecord } from '../model/step.ts';
 
 export const DEFAULT_ACTIVE_LIMIT_MS = 5 * 60_000;
 
+/** What limits a run, of either kind. */
+export type Limited = Pick<Definition, 'timeout' | 'limits'>;
+
 /** The limit that a step about to begin has run into, if any: it ends the whole run. */
-export function guardOf(record: StepRecord, definition: Definition, now: number): ErrorRecord | undefined {
+export function guardOf(record: StepRecord, definition: Limited, now: number): ErrorRecord | undefined {
   if (record.deadlineAt !== undefined && now >= record.deadlineAt) {
     return toErrorRecord(new KilnError('run.deadline', `the run's deadline passed before "${record.key}" began`));
   }
@@ -26,6 +29,6 @@ export function guardOf(record: StepRecord, definition: Definition, now: number)
 }
 
 /** The run's limit of active time, ms. */
-export function activeLimit(definition: Definition): number {
+export function activeLimit(definition: Limited): number {
   return definition.timeout === undefined ? DEFAULT_ACTIVE_LIMIT_MS : parseDuration(definition.timeout, 'timeout');
 }

@@ -52,7 +52,7 @@ function timeoutOf(step: StepConfig, activeLeft: number): number {
 }
 
 /** A claim whose answer was lost is found again by its token. */
-async function claimStep(runtime: Runtime, held: Held, leaseMs: number, input: string | undefined): Promise<Held> {
+export async function claimStep(runtime: Runtime, held: Held, leaseMs: number, input: string | undefined): Promise<Held> {
   const token = runtime.token();
   try {
     return await claim(runtime, held, { token, leaseMs, ...(input === undefined ? {} : { input }) });
@@ -66,11 +66,12 @@ async function claimStep(runtime: Runtime, held: Held, leaseMs: number, input: s
 }
 
 /** How often a result looks for its place when something else touched the step. */
-const LOOKS = 8;
+export const LOOKS = 8;
 
-type AttemptOutcome = Outcome | { readonly kind: 'error'; readonly error: ErrorRecord };
+export type AttemptOutcome = Outcome | { readonly kind: 'error'; readonly error: ErrorRecord };
 
-async function attemptOutcome(
+/** Performs a step type once, within its time. What it throws becomes a record. */
+export async function attemptOutcome(
   runtime: Runtime,
   held: Held,
   type: EffectStepType<object>,
@@ -142,7 +143,7 @@ async function recordOutcome(
 }
 
 /** Something touched the step meanwhile (a pause, progress). The lease's token says whether it is still ours. */
-async function stillHeld(runtime: Runtime, claimed: Held): Promise<Held | undefined> {
+export async function stillHeld(runtime: Runtime, claimed: Held): Promise<Held | undefined> {
   const { docs } = await runtime.store.get([stepPath(claimed.record)]);
   const now = docs[0] === undefined ? undefined : heldStep(docs[0]);
   return now?.record.state === 'running' && now.record.lease?.token === claimed.record.lease?.token ? now : undefined;

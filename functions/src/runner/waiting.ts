@@ -13,6 +13,7 @@ import { runRecordSchema } from '../model/run.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { StepConfig } from '../model/definition.ts';
 import type { ComputeStepType, WaitStepType } from '../steps/step-type.ts';
+import type { Resolved } from './inputs.ts';
 import { factsOf, ownFields, parsedConfig, resolveConfig } from './resolve.ts';
 import { runOutputOf } from './run-output.ts';
 import type { Runtime } from './runtime.ts';
@@ -35,7 +36,11 @@ export async function beginCompute(runtime: Runtime, held: Held, index: Definiti
 
 /** A step that waits: it, and what it waits for, are created in one commit. */
 export async function beginWait(runtime: Runtime, held: Held, index: DefinitionIndex, type: WaitStepType<object>): Promise<void> {
-  const resolved = await resolveConfig(runtime, held, index, type);
+  await enterWait(runtime, held, type, await resolveConfig(runtime, held, index, type));
+}
+
+/** The same for a configuration that is known already. */
+export async function enterWait(runtime: Runtime, held: Held, type: WaitStepType<object>, resolved: Resolved): Promise<void> {
   const { record } = held;
   const entered = await type.enter({
     ref: record,
