@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { MovableClock } from './clock.ts';
+import { newTaskCounters, type TaskCounters, type TaskStats } from './counters.ts';
 import { delivery, httpDispatch, type Dispatch } from './dispatch.ts';
 import { drawCreateFault, drawDuplicate, drawShiftMs, isDropped, noTaskFaults, type TaskFaults } from './faults.ts';
 import { fileJournal, memoryJournal, type Journal, type QueueRecord } from './journal.ts';
@@ -20,30 +21,6 @@ export interface CloudTasksOptions {
   readonly settleMs?: number;
 }
 
-/** What happened so far. A test that injects a fault checks that its counter moved. */
-export interface TaskCounters {
-  created: number;
-  alreadyExists: number;
-  refused: number;
-  createRepliesLost: number;
-  dispatched: number;
-  succeeded: number;
-  failed: number;
-  exhausted: number;
-  deleted: number;
-  purged: number;
-  dropped: number;
-  early: number;
-  late: number;
-  duplicated: number;
-  maxInFlight: number;
-}
-
-export interface TaskStats extends TaskCounters {
-  readonly pending: number;
-  readonly inFlight: number;
-}
-
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
@@ -55,7 +32,9 @@ export class CloudTasks {
   readonly #journal: Journal;
   readonly #tombstoneMs: number;
   readonly #retry: RetryConfig;
-  readonly #dispatch: Dispatch;
+  #dispatch: Dispatch;
+  #moved: (offset: number) => Promise<void> = () => Promise.resolve();
+  #settled: () => Promise<void> = () => Promise.resolve();
   readonly #settleMs: number;
   #faults: TaskFaults;
   /** Moves of the first ring by a fault; a retry keeps its own time. */
@@ -67,23 +46,7 @@ export class CloudTasks {
   #timer: NodeJS.Timeout | undefined;
   #moves: Promise<void> = Promise.resolve();
   #closed = false;
-  readonly #counters: TaskCounters = {
-    created: 0,
-    alreadyExists: 0,
-    refused: 0,
-    createRepliesLost: 0,
-    dispatched: 0,
-    succeeded: 0,
-    failed: 0,
-    exhausted: 0,
-    deleted: 0,
-    purged: 0,
-    dropped: 0,
-    early: 0,
-    late: 0,
-    duplicated: 0,
-    maxInFlight: 0,
-  };
+  readonly #counters: TaskCounters = newTaskCounters();
 
   constructor(options: CloudTasksOptions = {}) {
     this.clock = options.clock ?? new MovableClock();
@@ -103,6 +66,20 @@ export class CloudTasks {
 
   setFaults(faults: Partial<TaskFaults>): void {
     this.#faults = { ...this.#faults, ...faults };
+  }
+
+  /**
+   * Hands the double to a host of functions: where rings go, what to do when time has moved and before anything rings at
+   * the new time, and what else must come to rest before time moves on.
+   */
+  attach(host: {
+    readonly dispatch: Dispatch;
+    readonly moved: (offset: number) => Promise<void>;
+    readonly settled: () => Promise<void>;
+  }): void {
+    this.#dispatch = host.dispatch;
+    this.#moved = host.moved;
+    this.#settled = host.settled;
   }
 
   stats(): TaskStats {
@@ -207,10 +184,12 @@ export class CloudTasks {
       const due = this.#nextDue();
       if (due === undefined || due > target || this.#closed) break;
       this.clock.moveTo(due);
+      await this.#moved(this.clock.offset);
       this.#pump();
       await this.#settle();
     }
     this.clock.moveTo(target);
+    await this.#moved(this.clock.offset);
     this.#journal.append({ op: 'clock', offset: this.clock.offset });
     this.#journal.state.clockOffset = this.clock.offset;
     this.#pump();
@@ -227,7 +206,7 @@ export class CloudTasks {
     const limit = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, this.#settleMs);
     });
-    await Promise.race([this.idle(), limit]);
+    await Promise.race([this.idle().then(() => this.#settled()), limit]);
     clearTimeout(timer);
   }
 
