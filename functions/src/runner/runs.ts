@@ -100,7 +100,8 @@ async function beginRun(runtime: Runtime, run: RunRecord, snapshot: Snapshot): P
   }
 }
 
-function rejectedWrites(runtime: Runtime, run: RunRecord, snapshot: Snapshot, problems: readonly Problem[]): readonly Write[] {
+/** The end of a run that never begins, with everything that was found. */
+export function rejectedWrites(runtime: Runtime, run: RunRecord, snapshot: Snapshot, problems: readonly Problem[]): readonly Write[] {
   const now = runtime.clock.now();
   const error = toErrorRecord(new KilnError('preflight.failed', `${problems.length} problem(s): ${problems[0]?.message ?? ''}`));
   const data = { status: 'rejected', problems: JSON.stringify(problems.slice(0, 200)), error, endedAt: now, due: remove };
@@ -125,13 +126,14 @@ async function firstWrites(runtime: Runtime, run: RunRecord, snapshot: Snapshot,
 }
 
 /** The first step has no step before it: it takes what it inherits from the run. */
-export function firstStep(
-  run: RunRecord,
-  step: { stepId: string; type: string; key?: string; baton?: string },
-  deadlineAt: number | undefined,
-  now: number,
-): Write {
-  const from: StepRecord = {
+export function firstStep(run: RunRecord, step: { stepId: string; type: string }, deadlineAt: number | undefined, now: number): Write {
+  const seed = { key: step.stepId, stepId: step.stepId, type: step.type, loops: [] };
+  return createStep(seed, { from: beforeFirst(run, deadlineAt), seq: 0, activeMs: 0, now });
+}
+
+/** What the first steps inherit, as if it were a step before them. */
+export function beforeFirst(run: RunRecord, deadlineAt: number | undefined): StepRecord {
+  return {
     v: 1,
     accountId: run.accountId,
     runId: run.runId,
@@ -152,14 +154,6 @@ export function firstStep(
     ...(deadlineAt === undefined ? {} : { deadlineAt }),
     ...(run.traceparent === undefined ? {} : { traceparent: run.traceparent }),
   };
-  const seed = {
-    key: step.key ?? step.stepId,
-    stepId: step.stepId,
-    type: step.type,
-    loops: [],
-    ...(step.baton === undefined ? {} : { baton: step.baton }),
-  };
-  return createStep(seed, { from, seq: 0, activeMs: 0, now });
 }
 
 /** Everything that follows a run's end, at least once: the parent's step, then the followers. */
