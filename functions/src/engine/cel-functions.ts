@@ -1,8 +1,9 @@
-import { toErrorRecord } from '../model/errors.ts';
+import { KilnError, toErrorRecord } from '../model/errors.ts';
 import { Duration, failed, inRange, isList, isMap, Timestamp, TypeName, typeOf } from './cel-values.ts';
 import type { CelValue, Fuel } from './cel-values.ts';
 import { parseDate, parseDuration } from './duration.ts';
 import { compilePattern } from './pattern.ts';
+import type { LinearPattern, PayForWork } from './pattern.ts';
 import { isTimeZone, zoneOffsetMs } from './zone.ts';
 
 /** The longest text, and the longest list, that an expression may build. */
@@ -77,15 +78,21 @@ const textMethods: Record<string, Handler> = {
   },
   matches: (args, fuel) => {
     const receiver = text(args[0], 'matches');
-    try {
-      const pattern = compilePattern(text(args[1], 'matches'));
-      fuel.spend(20 + pattern.cost(receiver) / 4);
-      return pattern.test(receiver);
-    } catch (error) {
-      throw failed(error instanceof Error ? error.message : String(error));
-    }
+    const source = text(args[1], 'matches');
+    const pay = (amount: number): void => {
+      fuel.spend(amount);
+    };
+    return patternFrom(source, pay).test(receiver, pay);
   },
 };
+
+function patternFrom(source: string, pay: PayForWork): LinearPattern {
+  try {
+    return compilePattern(source, pay);
+  } catch (error) {
+    throw error instanceof KilnError ? error : failed(error instanceof Error ? error.message : String(error));
+  }
+}
 
 /** Called before a text is built, so that it never is. */
 export function checkTextLength(length: number): void {
