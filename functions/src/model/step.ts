@@ -98,8 +98,9 @@ export const stepRecordSchema = z.strictObject({
     .optional(),
   /** Code workflows: the journal as far as it was known when the step was created; a line of JSON and a line an entry. */
   baton: z.string().optional(),
-  /** Code workflows: the step's outcome is in `output` or `error`, and the code has not seen it yet. */
+  /** Code workflows: the step's outcome is known (`output`, or `turnError`), and the code has not seen it yet. */
   turn: z.boolean().optional(),
+  turnError: errorRecordSchema.optional(),
   /** An operator's edited input for the next attempt. */
   editedInput: payloadSchema.optional(),
   traceparent: z.string().optional(),

@@ -1,0 +1,148 @@
+import { canonicalJson } from '../engine/json.ts';
+import type { Json } from '../engine/json.ts';
+import type { Held } from '../ledger/steps.ts';
+import { KilnError } from '../model/errors.ts';
+import { activeLimit } from '../runner/guards.ts';
+import { attemptOutcome, idempotencyKey, stillHeld } from '../runner/perform.ts';
+import type { AttemptOutcome } from '../runner/perform.ts';
+import { factsOf, ownFields, parsedConfig } from '../runner/resolve.ts';
+import { startRun } from '../runner/runs.ts';
+import type { Runtime } from '../runner/runtime.ts';
+import { enterWait } from '../runner/waiting.ts';
+import type { AnyStepType } from '../steps/step-type.ts';
+import { attemptStep, timeoutOf } from './attempt.ts';
+import type { Work } from './call.ts';
+import { stepErrorRecord } from './errors.ts';
+import type { Ready, Replayer } from './replayer.ts';
+import type { StepContext } from './step-api.ts';
+import { commitOutcome } from './turns.ts';
+
+type EffectWork = Extract<Work, { kind: 'run' | 'start_run' | 'type' }>;
+
+/** Performs a step that does something: the team's own function, a registered step type, or the start of another run. */
+export async function performEffect(replayer: Replayer, runtime: Runtime, held: Held, ready: Ready, work: EffectWork): Promise<void> {
+  switch (work.kind) {
+    case 'run':
+      return attempted(replayer, runtime, held, ready, work.options, undefined, (claimed, timeoutMs) =>
+        runFunction(runtime, claimed, work.fn, timeoutMs),
+      );
+    case 'start_run':
+      return attempted(replayer, runtime, held, ready, {}, canonicalJson({ workflow: work.workflowId, input: work.input }), (claimed) =>
+        startAnother(runtime, claimed, ready, work),
+      );
+    case 'type':
+      return performType(replayer, runtime, held, ready, work);
+  }
+}
+
+type Perform = (claimed: Held, timeoutMs: number) => Promise<AttemptOutcome>;
+
+function attempted(
+  replayer: Replayer,
+  runtime: Runtime,
+  held: Held,
+  ready: Ready,
+  options: Parameters<typeof timeoutOf>[0],
+  input: string | undefined,
+  perform: Perform,
+): Promise<void> {
+  const timeoutMs = timeoutOf(options, activeLimit(ready.execution.workflow) - held.record.activeMs);
+  // The execution can be handed one result only; after that, the code is replayed.
+  let unused: Ready | undefined = ready;
+  return attemptStep(runtime, held, {
+    timeoutMs,
+    ...(input === undefined ? {} : { input }),
+    perform: (claimed) => perform(claimed, timeoutMs),
+    conclude: (now, outcome) => {
+      const mine = unused;
+      unused = undefined;
+      return commitOutcome(replayer, runtime, { held: now, outcome }, mine);
+    },
+  });
+}
+
+/** Calls a function of the team's own under a time limit. What it returns must be JSON. */
+export async function runFunction(
+  runtime: Runtime,
+  claimed: Held,
+  fn: (context: StepContext) => unknown,
+  timeoutMs: number,
+): Promise<AttemptOutcome> {
+  const { record } = claimed;
+  try {
+    const stillOurs = async (): Promise<boolean> => (await stillHeld(runtime, claimed)) !== undefined;
+    const context = { idempotencyKey: idempotencyKey(record.runId, record.key), attempt: record.attempt };
+    const value = await runtime.limitTime(timeoutMs, async (signal) => fn({ ...context, signal }), stillOurs);
+    return { kind: 'succeeded', output: canonicalJson(value) };
+  } catch (error) {
+    return { kind: 'error', error: stepErrorRecord(error, runtime.clock.now()) };
+  }
+}
+
+async function startAnother(
+  runtime: Runtime,
+  { record }: Held,
+  { opened }: Ready,
+  work: Extract<Work, { kind: 'start_run' }>,
+): Promise<AttemptOutcome> {
+  try {
+    const { runId } = await startRun(runtime, {
+      accountId: record.accountId,
+      workflowId: work.workflowId,
+      input: work.input,
+      ...(work.version === undefined ? {} : { version: work.version }),
+      startedBy: { kind: 'run', id: record.runId },
+      chainDepth: opened.facts.chainDepth + 1,
+      // Attempted twice, it is one run.
+      startKey: `step:${record.runId}/${record.key}`,
+      policy: { restartFailed: false },
+    });
+    return { kind: 'succeeded', output: canonicalJson({ runId }) };
+  } catch (error) {
+    return { kind: 'error', error: stepErrorRecord(error, runtime.clock.now()) };
+  }
+}
+
+async function performType(
+  replayer: Replayer,
+  runtime: Runtime,
+  held: Held,
+  ready: Ready,
+  work: Extract<Work, { kind: 'type' }>,
+): Promise<void> {
+  const type = runtime.stepTypes.get(held.record.type);
+  const resolved = {
+    config: { ...work.config, id: held.record.key } as { [field: string]: Json },
+    input: work.input as { [name: string]: Json },
+  };
+  switch (type.kind) {
+    case 'effect':
+      return attempted(replayer, runtime, held, ready, work.options, shown(type, work), (claimed, timeoutMs) =>
+        attemptOutcome(runtime, claimed, type, resolved, timeoutMs),
+      );
+    case 'wait':
+      return enterWait(runtime, held, type, resolved);
+    case 'compute': {
+      const output = type.compute({
+        ref: held.record,
+        config: parsedConfig(type, resolved),
+        input: resolved.input,
+        run: factsOf(held),
+        now: runtime.clock.now(),
+      });
+      return commitOutcome(replayer, runtime, { held, outcome: { kind: 'succeeded', output: canonicalJson(output) } }, ready);
+    }
+  }
+}
+
+function shown(type: AnyStepType, { config, input }: Extract<Work, { kind: 'type' }>): string {
+  const fields = Object.entries(ownFields(config)).filter(([field]) => field !== 'type' && type.literalFields?.includes(field) !== true);
+  try {
+    const inputs = typeof input === 'object' && input !== null && Object.keys(input).length === 0 ? {} : { inputs: input };
+    return canonicalJson({ ...Object.fromEntries(fields), ...inputs });
+  } catch (error) {
+    throw error instanceof KilnError
+      ? new KilnError('request.invalid', `the configuration of the step is not JSON: ${error.message}`)
+      : error;
+  }
+}

@@ -1,0 +1,85 @@
+import type { Held } from '../ledger/steps.ts';
+import type { Transaction, Write } from '../ledger/store.ts';
+import type { Runtime } from '../runner/runtime.ts';
+import { decodeBaton } from './baton.ts';
+import type { AnyCodeWorkflow, WorkflowRegistry } from './define-workflow.ts';
+import { divergedWrites } from './divergence.ts';
+import { Execution } from './replay.ts';
+import type { Sources } from './replay.ts';
+import { payloadOf, RunReader } from './run-reader.ts';
+import type { Opened, Reader } from './run-reader.ts';
+import { entriesOf, turnWrites, uuidFrom } from './turn.ts';
+import type { EndedStep } from './turn.ts';
+
+/** A run brought to where it is: its journal, and its code waiting for what is under way. */
+export interface Ready {
+  readonly opened: Opened;
+  readonly execution: Execution;
+}
+
+/** Brings runs to where they are, and moves them on. */
+export class Replayer {
+  readonly registry: WorkflowRegistry;
+  readonly reader = new RunReader();
+
+  constructor(registry: WorkflowRegistry) {
+    this.registry = registry;
+  }
+
+  /** Opens the journal and replays the code up to what is under way. */
+  async ready(runtime: Runtime, reader: Reader, held: Held): Promise<Ready> {
+    const opened = await this.reader.open(reader, held.record);
+    const { workflowId, version } = held.record;
+    const workflow = this.registry.find(workflowId, version);
+    if (workflow === undefined) {
+      const execution = this.execution(runtime, missing, opened);
+      execution.divergence = { position: 0, recorded: `version ${version} of "${workflowId}"`, found: this.missing(workflowId, version) };
+      return { opened, execution };
+    }
+    const execution = this.execution(runtime, workflow, opened);
+    await execution.replay();
+    if (decodeBaton(held.record).undo === undefined) execution.compareWith(opened.live);
+    return { opened, execution };
+  }
+
+  /**
+   * The writes with which steps end and the code goes on, in the order given. `ready` spares a replay where nothing was handed to
+   * it yet.
+   */
+  async outcomeWrites(
+    runtime: Runtime,
+    ended: readonly EndedStep[],
+    tx: Transaction | undefined,
+    ready?: Ready,
+  ): Promise<readonly Write[]> {
+    const [first] = ended;
+    if (first === undefined) return [];
+    const { opened, execution } = ready ?? (await this.ready(runtime, tx ?? runtime.store, first.held));
+    if (execution.divergence !== undefined) return divergedWrites(runtime, execution.divergence, ended);
+    const seen: EndedStep[] = [];
+    for (const step of ended) {
+      // An outcome before this one may have ended the run, or closed this step as the loser of a race.
+      if (execution.ended !== undefined || execution.calls.get(step.held.record.key)?.state !== 'pending') continue;
+      const { journaled, delivered } = entriesOf(step);
+      await execution.settle(delivered, journaled);
+      seen.push(step);
+    }
+    const from = seen.at(-1)?.held.record ?? first.held.record;
+    return turnWrites({ runtime, opened, execution, from, ended: seen, tx });
+  }
+
+  execution(runtime: Runtime, workflow: AnyCodeWorkflow, opened: Opened): Execution {
+    const sources: Sources = { now: () => runtime.clock.now(), random: runtime.random, uuid: () => uuidFrom(runtime.token()) };
+    return new Execution({ workflow, run: opened.facts.info, payload: payloadOf(opened.facts), sources, entries: opened.entries });
+  }
+
+  /** What to say about a version that is not deployed. */
+  missing(workflowId: string, version: number): string {
+    const versions = this.registry.versionsOf(workflowId);
+    if (versions.length === 0) return `the deployed code has no workflow "${workflowId}"`;
+    return `the deployed code has "${workflowId}" in version ${versions.join(', ')}, not ${version}`;
+  }
+}
+
+/** Stands in for a workflow that is not deployed; never run. */
+const missing: AnyCodeWorkflow = { kind: 'code', id: 'missing', version: 1, run: () => undefined };
