@@ -1,6 +1,11 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+const engineRoom = (room: string): string => fileURLToPath(new URL(`./functions/src/${room}`, import.meta.url));
+
 export default defineConfig({
+  // The web app shares the engine's schemas and pure functions; see web/vite.config.ts.
+  resolve: { alias: { '@model': engineRoom('model'), '@engine': engineRoom('engine') } },
   test: {
     restoreMocks: true,
     unstubEnvs: true,

@@ -1,0 +1,73 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { AccountLayout } from './account-layout.tsx';
+import { AccountChoice } from './account-choice.tsx';
+import { MissingPage, Root, StumbledPage } from './root.tsx';
+
+const root = createRootRoute({ component: Root, notFoundComponent: MissingPage, errorComponent: StumbledPage });
+
+const home = createRoute({ getParentRoute: () => root, path: '/', component: AccountChoice });
+
+const account = createRoute({ getParentRoute: () => root, path: '/a/$accountId', component: AccountLayout });
+
+const accountHome = createRoute({
+  getParentRoute: () => account,
+  path: '/',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/a/$accountId/inbox', params });
+  },
+});
+
+const inbox = createRoute({
+  getParentRoute: () => account,
+  path: '/inbox',
+  component: lazyRouteComponent(() => import('../inbox/inbox-page.tsx'), 'InboxPage'),
+});
+
+const approval = createRoute({
+  getParentRoute: () => account,
+  path: '/approvals/$approvalId',
+  component: lazyRouteComponent(() => import('../inbox/approval-page.tsx'), 'ApprovalPage'),
+});
+
+const runSearch = (search: Record<string, unknown>): { step?: string; tab?: string } => ({
+  ...(typeof search['step'] === 'string' ? { step: search['step'] } : {}),
+  ...(typeof search['tab'] === 'string' ? { tab: search['tab'] } : {}),
+});
+
+const run = createRoute({
+  getParentRoute: () => account,
+  path: '/runs/$runId',
+  validateSearch: runSearch,
+  component: lazyRouteComponent(() => import('../run/run-page.tsx'), 'RunPage'),
+});
+
+/** The addresses in mails and notifications. */
+const approvalLink = createRoute({
+  getParentRoute: () => root,
+  path: '/approvals/$accountId/$approvalId',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/a/$accountId/approvals/$approvalId', params, replace: true });
+  },
+});
+
+const runLink = createRoute({
+  getParentRoute: () => root,
+  path: '/runs/$accountId/$runId',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/a/$accountId/runs/$runId', params, replace: true });
+  },
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([home, approvalLink, runLink, account.addChildren([accountHome, inbox, approval, run])]),
+  defaultPreload: 'intent',
+  defaultErrorComponent: StumbledPage,
+  defaultNotFoundComponent: MissingPage,
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,59 @@
+/** Every query of the app, as data. Each has a limit and needs no more than the indexes of firestore.indexes.json. */
+import { paths } from '@model/paths.ts';
+import type { ListSpec } from './live.ts';
+
+export const pageSize = { accounts: 50, members: 200, inbox: 50, notifications: 20, runs: 50 } as const;
+
+export const queries = {
+  /** The accounts that a person belongs to. */
+  memberships: (uid: string): ListSpec => ({
+    path: 'members',
+    group: true,
+    where: [['uid', '==', uid]],
+    limit: pageSize.accounts,
+  }),
+
+  members: (accountId: string): ListSpec => ({ path: paths.members(accountId), orderBy: [['name', 'asc']], limit: pageSize.members }),
+
+  /** What waits for a person, the most urgent first. */
+  inbox: (accountId: string, uid: string): ListSpec => ({
+    path: paths.approvals(accountId),
+    where: [
+      ['eligible', 'array-contains', uid],
+      ['status', '==', 'pending'],
+    ],
+    orderBy: [['deadlineAt', 'asc']],
+    limit: pageSize.inbox,
+  }),
+
+  /** What a person was asked and what came of it. */
+  decided: (accountId: string, uid: string): ListSpec => ({
+    path: paths.approvals(accountId),
+    where: [
+      ['eligible', 'array-contains', uid],
+      ['status', 'in', ['decided', 'expired', 'cancelled']],
+    ],
+    orderBy: [['endedAt', 'desc']],
+    limit: 20,
+  }),
+
+  decisions: (accountId: string, approvalId: string): ListSpec => ({ path: paths.decisions(accountId, approvalId), limit: 100 }),
+
+  verdicts: (accountId: string, approvalId: string): ListSpec => ({ path: paths.verdicts(accountId, approvalId), limit: 100 }),
+
+  /** The steps that were there when a question was asked, the latest first. */
+  stepsBefore: (accountId: string, runId: string, at: number): ListSpec => ({
+    path: paths.steps(accountId, runId),
+    where: [['createdAt', '<=', at]],
+    orderBy: [['createdAt', 'desc']],
+    limit: 12,
+  }),
+
+  notifications: (accountId: string, uid: string): ListSpec => ({
+    path: `${paths.account(accountId)}/notifications`,
+    where: [['to', '==', uid]],
+    orderBy: [['createdAt', 'desc']],
+    limit: pageSize.notifications,
+  }),
+} as const;
+

@@ -1,0 +1,26 @@
+/**
+ * The stored shapes as this app reads them. The schemas are the engine's own; unknown top-level fields are passed over, so that a
+ * page that was opened before a deployment goes on working after it.
+ */
+import type { z } from 'zod';
+import { approvalRecordSchema, decisionRecordSchema, verdictRecordSchema } from '@model/approval.ts';
+import type { ApprovalRecord, DecisionRecord, VerdictRecord } from '@model/approval.ts';
+import { commandRecordSchema, type CommandRecord } from '@model/command.ts';
+import { versionRecordSchema, workflowRecordSchema, type VersionRecord, type WorkflowRecord } from '@model/definition.ts';
+import { historyEntrySchema, type HistoryEntry } from '@model/history.ts';
+import { memberRecordSchema, type MemberRecord } from '@model/member.ts';
+import { notificationRecordSchema, type NotificationRecord } from '@model/outbox.ts';
+import { runRecordSchema, type RunRecord } from '@model/run.ts';
+import { stepRecordSchema, type StepRecord } from '@model/step.ts';
+
+export const memberShape: z.ZodType<MemberRecord> = memberRecordSchema.strip();
+export const approvalShape: z.ZodType<ApprovalRecord> = approvalRecordSchema.strip();
+export const decisionShape: z.ZodType<DecisionRecord> = decisionRecordSchema.strip();
+export const verdictShape: z.ZodType<VerdictRecord> = verdictRecordSchema.strip();
+export const notificationShape: z.ZodType<NotificationRecord> = notificationRecordSchema.strip();
+export const runShape: z.ZodType<RunRecord> = runRecordSchema.strip();
+export const stepShape: z.ZodType<StepRecord> = stepRecordSchema.strip();
+export const commandShape: z.ZodType<CommandRecord> = commandRecordSchema.strip();
+export const historyShape: z.ZodType<HistoryEntry> = historyEntrySchema.strip();
+export const workflowShape: z.ZodType<WorkflowRecord> = workflowRecordSchema.strip();
+export const versionShape: z.ZodType<VersionRecord> = versionRecordSchema.strip();

@@ -1,0 +1,4 @@
+import type { ReactNode } from 'react';
+export function RunPage(): ReactNode {
+  return <p>run</p>;
+}

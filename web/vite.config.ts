@@ -1,0 +1,22 @@
+import { fileURLToPath } from 'node:url';
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+const engineRoom = (room: string): string => fileURLToPath(new URL(`../functions/src/${room}`, import.meta.url));
+
+export default defineConfig({
+  plugins: [react()],
+  resolve: {
+    alias: { '@model': engineRoom('model'), '@engine': engineRoom('engine') },
+    // The schemas live in functions/, which has a zod of its own: one copy is enough.
+    dedupe: ['zod'],
+  },
+  build: {
+    target: 'es2023',
+    // No inline scripts or data-URL fonts: the content security policy forbids the first and the second would count into the style sheet.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    sourcemap: false,
+    chunkSizeWarningLimit: 600,
+  },
+});
