@@ -1,0 +1,92 @@
+/**
+ * Changes `firestore.rules` in small ways and runs the rules' cases against each change. A change that no case notices is a hole
+ * in the tests, unless it is explained in `rules/survivors.ts`. Takes some minutes: `node scripts/mutate-rules.ts [part/of]`.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cases } from '../emulator-tests/rules/cases.ts';
+import type { Case } from '../emulator-tests/rules/cases.ts';
+import { RulesClient } from '../emulator-tests/rules/client.ts';
+import { build } from '../emulator-tests/rules/world.ts';
+import { startFirestoreEmulator } from './emulator/firestore.ts';
+import { stopChildrenOnSignal } from './process/child.ts';
+import { ROOT } from './root.ts';
+import { mutantsOf } from './rules/mutants.ts';
+import type { Mutant } from './rules/mutants.ts';
+import { explained } from './rules/survivors.ts';
+
+const AT_ONCE = 6;
+
+type Fate = 'killed' | 'survived' | 'invalid';
+
+stopChildrenOnSignal();
+const source = readFileSync(join(ROOT, 'firestore.rules'), 'utf8');
+const [part = 1, of = 1] = (process.argv[2] ?? '1/1').split('/').map(Number);
+const mutants = mutantsOf(source).filter((_, i) => i % of === part - 1);
+const emulator = await startFirestoreEmulator();
+try {
+  const client = new RulesClient(emulator.host, 'demo-kiln-mutants');
+  await client.loadRules(source);
+  await build(client);
+  const wrong = await firstWrong(client, cases);
+  if (wrong !== undefined) throw new Error(`the rules themselves fail: ${wrong.name}`);
+  const fates = new Map<Fate, Mutant[]>([
+    ['killed', []],
+    ['survived', []],
+    ['invalid', []],
+  ]);
+  // What killed the last one often kills the next: try that first.
+  let order = [...cases];
+  for (const mutant of mutants) {
+    const { fate, by } = await fateOf(client, mutant, order);
+    if (by !== undefined) order = [by, ...order.filter((one) => one !== by)];
+    fates.get(fate)?.push(mutant);
+  }
+  report(fates);
+} finally {
+  await emulator.stop();
+}
+
+async function fateOf(client: RulesClient, mutant: Mutant, order: readonly Case[]): Promise<{ fate: Fate; by?: Case }> {
+  try {
+    await client.loadRules(mutant.source);
+  } catch {
+    return { fate: 'invalid' };
+  }
+  const by = await firstWrong(client, order);
+  if (by === undefined) return { fate: 'survived' };
+  // What the mutant wrongly allowed may have changed the world.
+  if (by.request.verb === 'update' || by.request.verb === 'delete') await build(client);
+  return { fate: 'killed', by };
+}
+
+async function firstWrong(client: RulesClient, order: readonly Case[]): Promise<Case | undefined> {
+  for (let i = 0; i < order.length; i += AT_ONCE) {
+    const batch = order.slice(i, i + AT_ONCE);
+    // Cases of one document stay apart: two creations of it at once would answer for each other.
+    const paths = new Set(batch.map(({ request }) => request.path));
+    const check = async (one: Case): Promise<boolean> => (await client.answer(one.as, one.request).catch(() => !one.allow)) === one.allow;
+    const right: boolean[] = [];
+    if (paths.size === batch.length) right.push(...(await Promise.all(batch.map(check))));
+    else for (const one of batch) right.push(await check(one));
+    const position = right.indexOf(false);
+    if (position >= 0) return batch[position];
+  }
+  return undefined;
+}
+
+function report(fates: ReadonlyMap<Fate, readonly Mutant[]>): void {
+  const survivors = fates.get('survived') ?? [];
+  const unexplained = survivors.filter(({ name }) => !explained.some(({ pattern }) => pattern.test(name)));
+  const count = (fate: Fate): number => fates.get(fate)?.length ?? 0;
+  process.stdout.write(
+    `${mutants.length} mutants: ${count('killed')} killed, ${survivors.length} survived, ${count('invalid')} not valid rules\n`,
+  );
+  for (const { name } of survivors) {
+    const reason = explained.find(({ pattern }) => pattern.test(name))?.reason;
+    process.stdout.write(
+      `${reason === undefined ? 'UNEXPLAINED' : 'explained'}  ${name}${reason === undefined ? '' : `\n           ${reason}`}\n`,
+    );
+  }
+  if (unexplained.length > 0) process.exitCode = 1;
+}
