@@ -17,6 +17,13 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     sourcemap: false,
+    rolldownOptions: {
+      output: {
+        // zod tries at import whether it may compile code, which the content security policy reports as a violation. The
+        // setting must be there before zod is, so it stands at the head of every chunk.
+        banner: 'globalThis.__zod_globalConfig??={jitless:true};',
+      },
+    },
     chunkSizeWarningLimit: 600,
   },
 });
