@@ -1,4 +1,3 @@
-import type { Json } from '../engine/json.ts';
 import type { Reading } from './call.ts';
 import type { ApprovalOptions } from './step-api.ts';
 
@@ -29,7 +28,7 @@ export const approvalReading: Reading = {
   value: (record) => {
     const fields = typeof record === 'object' && record !== null && !Array.isArray(record) ? record : {};
     const outcome = typeof fields['outcome'] === 'string' ? fields['outcome'] : 'unknown';
-    return { approved: agrees(outcome), outcome, record, values: (fields['values'] ?? null) as Json };
+    return { approved: agrees(outcome), outcome, record, values: fields['values'] ?? null };
   },
 };
 

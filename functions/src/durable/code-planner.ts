@@ -26,7 +26,7 @@ import { endByGuard } from './guard-end.ts';
 import { performEffect } from './perform-effect.ts';
 import { performTransaction } from './perform-transaction.ts';
 import { Replayer } from './replayer.ts';
-import type { Ready } from './replayer.ts';
+import type { Intercept, Ready } from './replayer.ts';
 import { turnWrites } from './turn.ts';
 import { commitOutcome, takeTurns } from './turns.ts';
 
@@ -34,8 +34,8 @@ import { commitOutcome, takeTurns } from './turns.ts';
 export class ReplayingPlanner implements CodePlanner {
   readonly replayer: Replayer;
 
-  constructor(registry: WorkflowRegistry) {
-    this.replayer = new Replayer(registry);
+  constructor(registry: WorkflowRegistry, intercept?: Intercept) {
+    this.replayer = new Replayer(registry, intercept);
   }
 
   async start(runtime: Runtime, run: RunRecord, snapshot: Snapshot, input: Json): Promise<readonly Write[]> {

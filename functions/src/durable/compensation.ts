@@ -50,7 +50,9 @@ export async function undoOne(replayer: Replayer, runtime: Runtime, held: Held):
       runFunction(
         runtime,
         claimed,
-        (context) => compensation.fn({ ...context, outcomeOf, idempotencyKeyOf } satisfies UndoContext),
+        replayer.functionOf(claimed.record, (context) =>
+          compensation.fn({ ...context, outcomeOf, idempotencyKeyOf } satisfies UndoContext),
+        ),
         timeoutMs,
       ),
     conclude: async (now, outcome) => {

@@ -100,6 +100,7 @@ function storable(record: ErrorRecord): ErrorRecord {
     const text = canonicalJson(record.data);
     return { ...record, data: text.includes('[[') || text.includes(',[') ? text : parseJson(text) };
   } catch {
-    return { ...record, data: String(record.data) };
+    const { data: _unsupported, ...rest } = record;
+    return rest;
   }
 }

@@ -24,7 +24,7 @@ export async function performEffect(replayer: Replayer, runtime: Runtime, held: 
   switch (work.kind) {
     case 'run':
       return attempted(replayer, runtime, held, ready, work.options, undefined, (claimed, timeoutMs) =>
-        runFunction(runtime, claimed, work.fn, timeoutMs),
+        runFunction(runtime, claimed, replayer.functionOf(claimed.record, work.fn), timeoutMs),
       );
     case 'start_run':
       return attempted(replayer, runtime, held, ready, {}, canonicalJson({ workflow: work.workflowId, input: work.input }), (claimed) =>

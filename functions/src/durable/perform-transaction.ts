@@ -42,7 +42,7 @@ export async function performTransaction(
   try {
     await runtime.store.transaction(async (tx) => {
       const own = new CollectingTransaction(tx);
-      const output = await outputOf(runtime, work, own, timeoutMs);
+      const output = await outputOf(runtime, replayer.functionOf(held.record, work.fn), own, timeoutMs);
       const mine = unused;
       unused = undefined;
       const writes = await replayer.outcomeWrites(runtime, [{ held, outcome: { kind: 'succeeded', output } }], tx, mine);
@@ -60,7 +60,7 @@ export async function performTransaction(
 
 async function outputOf(
   runtime: Runtime,
-  work: Extract<Work, { kind: 'transaction' }>,
+  fn: (tx: CollectingTransaction) => unknown,
   own: CollectingTransaction,
   timeoutMs: number,
 ): Promise<string> {
@@ -68,7 +68,7 @@ async function outputOf(
     return canonicalJson(
       await runtime.limitTime(
         timeoutMs,
-        async () => work.fn(own),
+        async () => fn(own),
         () => Promise.resolve(true),
       ),
     );

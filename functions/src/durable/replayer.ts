@@ -1,5 +1,6 @@
 import type { Held } from '../ledger/steps.ts';
 import type { Transaction, Write } from '../ledger/store.ts';
+import type { StepRecord } from '../model/step.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { decodeBaton } from './baton.ts';
 import type { AnyCodeWorkflow, WorkflowRegistry } from './define-workflow.ts';
@@ -17,13 +18,23 @@ export interface Ready {
   readonly execution: Execution;
 }
 
+/** What stands around the functions of steps; tests put others in their place. */
+export type Intercept = (record: StepRecord, fn: (context: unknown) => unknown) => (context: unknown) => unknown;
+
 /** Brings runs to where they are, and moves them on. */
 export class Replayer {
   readonly registry: WorkflowRegistry;
   readonly reader = new RunReader();
+  readonly #intercept: Intercept | undefined;
 
-  constructor(registry: WorkflowRegistry) {
+  constructor(registry: WorkflowRegistry, intercept?: Intercept) {
     this.registry = registry;
+    this.#intercept = intercept;
+  }
+
+  /** The function that performs a step. */
+  functionOf<C>(record: StepRecord, fn: (context: C) => unknown): (context: C) => unknown {
+    return this.#intercept === undefined ? fn : this.#intercept(record, fn as (context: unknown) => unknown);
   }
 
   /** Opens the journal and replays the code up to what is under way. */

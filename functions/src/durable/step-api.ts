@@ -171,8 +171,8 @@ export interface StepApi {
    * How to undo what follows. Register it before the step it undoes: also a step that nobody knows the outcome of is then undone.
    * Compensations run in reverse order when the run fails, or on command; each is a step of its own with its own retries.
    */
-  onCompensate(name: string, fn: (context: UndoContext) => Promise<unknown> | unknown): void;
-  onCompensate(name: string, options: StepOptions, fn: (context: UndoContext) => Promise<unknown> | unknown): void;
+  onCompensate(name: string, fn: (context: UndoContext) => unknown): void;
+  onCompensate(name: string, options: StepOptions, fn: (context: UndoContext) => unknown): void;
   /** The key that a step's attempts are handed. */
   idempotencyKey(step: string): string;
   /** Moves the run to a business state. */

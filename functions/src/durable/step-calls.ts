@@ -39,12 +39,12 @@ export function createStepApi(execution: Execution): StepApi {
     parseJson(execution.passing(name, type, (key) => canonicalJson(make(key))).json);
   return {
     run: (name: string, ...rest: unknown[]) => {
-      const { options, fn } = optionsAndFunction<RunOptions, StepContext>(name, rest);
-      return call(name, 'run', { kind: 'run', options, fn });
+      const { options, fn } = optionsAndFunction(name, rest);
+      return call(name, 'run', { kind: 'run', options, fn: fn as (context: StepContext) => unknown });
     },
     transaction: (name: string, ...rest: unknown[]) => {
-      const { options, fn } = optionsAndFunction<StepOptions, StepTransaction>(name, rest);
-      return call(name, 'transaction', { kind: 'transaction', options, fn });
+      const { options, fn } = optionsAndFunction(name, rest);
+      return call(name, 'transaction', { kind: 'transaction', options, fn: fn as (tx: StepTransaction) => unknown });
     },
     sleep: (name, duration) =>
       call(name, 'sleep', { kind: 'sleep', end: { after: parseDuration(duration, `${name}: duration`) } }, nothing),
@@ -65,12 +65,12 @@ export function createStepApi(execution: Execution): StepApi {
     race: (branches) => race(execution, branches),
     now: () => Number(passing('now', '$now', () => execution.sources.now())),
     random: () => Number(passing('random', '$random', () => execution.sources.random())),
-    uuid: () => String(passing('uuid', '$uuid', () => execution.sources.uuid())),
+    uuid: () => passing('uuid', '$uuid', () => execution.sources.uuid()) as string,
     patched: (id) => execution.patched(checkName(id, 'a patch')),
     onCompensate: (name: string, ...rest: unknown[]) => {
-      const { options, fn } = optionsAndFunction<StepOptions, UndoContext>(name, rest);
+      const { options, fn } = optionsAndFunction(name, rest);
       const { key } = execution.passing(checkName(name, 'a compensation'), '$undo', () => 'null');
-      execution.compensations.push({ key, options, fn });
+      execution.compensations.push({ key, options, fn: fn as (context: UndoContext) => unknown });
     },
     idempotencyKey: (name) => idempotencyKey(execution.run.id, name),
     setState: (state) => setState(execution, state),
@@ -90,12 +90,12 @@ function typeWork(type: string, config: object, input: Json = {}): Work {
 }
 
 /** The overloads of the signature say what the function takes. */
-function optionsAndFunction<O extends StepOptions, C>(name: string, rest: readonly unknown[]): { options: O; fn: (context: C) => unknown } {
+function optionsAndFunction(name: string, rest: readonly unknown[]): { options: RunOptions; fn: (context: never) => unknown } {
   const [first, second] = rest;
   const fn = typeof first === 'function' ? first : second;
   if (typeof fn !== 'function') throw new KilnError('code.name_invalid', `step "${name}" has no function to run`);
   const options = typeof first === 'function' ? {} : (first ?? {});
-  return { options: checkedOptions(name, options as O), fn: fn as (context: C) => unknown };
+  return { options: checkedOptions(name, options), fn: fn as (context: never) => unknown };
 }
 
 /** Mistakes in options show where the step is called, not when it is first tried again. */

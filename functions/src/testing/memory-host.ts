@@ -1,5 +1,6 @@
 import { DatabaseClock, observed } from '../ledger/clock.ts';
 import { MemoryStore } from '../ledger/memory-store.ts';
+import type { MemoryStoreHooks } from '../ledger/memory-store.ts';
 import type { Snapshot } from '../ledger/store.ts';
 import type { StepRef } from '../model/paths.ts';
 import type { Doorbells, Runtime } from '../runner/runtime.ts';
@@ -29,22 +30,34 @@ export class MemoryHost {
   readonly #names = new Set<string>();
   readonly #routes: Readonly<Record<string, Route>>;
   readonly #ring: (runtime: Runtime, ref: StepRef, hop: number) => Promise<void>;
+  readonly #redelivers: (error: unknown) => boolean;
+  readonly #concurrent: boolean;
 
   constructor(options: {
     readonly now: number;
     readonly routes: Readonly<Record<string, Route>>;
     readonly ring: (runtime: Runtime, ref: StepRef, hop: number) => Promise<void>;
     readonly runtime: (base: Pick<Runtime, 'store' | 'clock' | 'doorbells'>) => Runtime;
+    /** Around each I/O operation of the store: for faults and for counting. */
+    readonly hooks?: Pick<MemoryStoreHooks, 'before' | 'after'>;
+    /** Whether a delivery that ended in this error is made again, as the platform does. Default: the error is the test's. */
+    readonly redelivers?: (error: unknown) => boolean;
+    /** How far ahead a doorbell can be armed; the service has such a limit. Default: no limit. */
+    readonly maxHopMs?: number;
+    /** Whether creations that wait for delivery are delivered all at once, as the platform does. Default: one after the other. */
+    readonly concurrent?: boolean;
   }) {
     this.#now = options.now;
+    this.#redelivers = options.redelivers ?? (() => false);
+    this.#concurrent = options.concurrent ?? false;
     this.#routes = options.routes;
     this.#ring = options.ring;
-    this.store = new MemoryStore(() => this.#now, { created: (snapshot) => void this.#created.push(snapshot) });
+    this.store = new MemoryStore(() => this.#now, { ...options.hooks, created: (snapshot) => void this.#created.push(snapshot) });
     this.clock = new DatabaseClock(() => this.#now);
     const doorbells: Doorbells = {
       arm: (ref, at, hop) => {
         const name = `${ref.accountId}/${ref.runId}/${ref.key}@${at}#${hop}`;
-        if (!this.#names.has(name)) this.#rings.push({ ref, at, hop });
+        if (!this.#names.has(name)) this.#rings.push({ ref, at: Math.min(at, this.#now + (options.maxHopMs ?? Infinity)), hop });
         this.#names.add(name);
         return Promise.resolve();
       },
@@ -58,10 +71,27 @@ export class MemoryHost {
 
   /** Delivers every creation, and what those cause, until nothing is left to do now. */
   async settle(): Promise<void> {
-    for (let next = this.#created.shift(); next !== undefined; next = this.#created.shift()) {
-      const collection = next.path.split('/').at(-2) ?? '';
-      this.deliveries.set(collection, (this.deliveries.get(collection) ?? 0) + 1);
-      await this.#routes[collection]?.(this.runtime, next);
+    while (this.#created.length > 0) {
+      const batch = this.#created.splice(0, this.#concurrent ? this.#created.length : 1);
+      await Promise.all(batch.map((snapshot) => this.#deliverCreation(snapshot)));
+    }
+  }
+
+  async #deliverCreation(snapshot: Snapshot): Promise<void> {
+    const collection = snapshot.path.split('/').at(-2) ?? '';
+    this.deliveries.set(collection, (this.deliveries.get(collection) ?? 0) + 1);
+    await this.#deliver(
+      () => this.#routes[collection]?.(this.runtime, snapshot) ?? Promise.resolve(),
+      () => this.#created.push(snapshot),
+    );
+  }
+
+  async #deliver(work: () => Promise<void>, again: () => void): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!this.#redelivers(error)) throw error;
+      again();
     }
   }
 
@@ -75,7 +105,10 @@ export class MemoryHost {
       if (next === undefined || next.at > until) break;
       this.#rings.shift();
       this.#now = Math.max(this.#now, next.at);
-      await this.#ring(this.runtime, next.ref, next.hop);
+      await this.#deliver(
+        () => this.#ring(this.runtime, next.ref, next.hop),
+        () => this.#rings.push({ ...next, at: this.#now }),
+      );
       await this.settle();
     }
     this.#now = until;
