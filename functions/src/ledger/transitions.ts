@@ -24,8 +24,14 @@ export interface Ledger {
 }
 
 export type Outcome =
-  | { readonly kind: 'succeeded'; readonly output: string; readonly details?: string }
-  | { readonly kind: 'failed'; readonly error: ErrorRecord; readonly output?: string; readonly details?: string };
+  | (Leavings & { readonly kind: 'succeeded'; readonly output: string })
+  | (Leavings & { readonly kind: 'failed'; readonly error: ErrorRecord; readonly output?: string });
+
+interface Leavings {
+  readonly details?: string;
+  /** Documents that come into being with the end, in the same commit. */
+  readonly also?: readonly Write[];
+}
 
 /** Takes a step for one attempt. One write; the returned hold fences the result. */
 export async function claim(ledger: Ledger, held: Held, options: { token: string; leaseMs: number; input?: string }): Promise<Held> {
@@ -252,7 +258,7 @@ export function endingWrites(ending: Held, outcome: Outcome, now: number, ifUpda
     ifUpdateTime === undefined
       ? { op: 'update', path: stepPath(record), data }
       : { op: 'update', path: stepPath(record), data, ifUpdateTime };
-  return [update, ...(stored?.writes ?? [])];
+  return [update, ...(stored?.writes ?? []), ...(outcome.also ?? [])];
 }
 
 /** Closes the attempt that is under way, if one is. */

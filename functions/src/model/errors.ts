@@ -172,6 +172,10 @@ export const errorCodes = {
     class: 'retryable',
     help: 'The answer is not of the protocol that was asked for. Check that the address is the right one.',
   },
+  'http.unclear_answer': {
+    class: 'unknown_outcome',
+    help: 'The target took the request, but its answer is not of the declared form or size. Check the target, then settle the step.',
+  },
   'llm.refused': {
     class: 'not_retryable',
     help: 'The model or its content filter refused to answer. Change the prompt, use another model, or let a person answer.',
@@ -200,6 +204,10 @@ export const errorCodes = {
   'secret.not_allowed': {
     class: 'not_retryable',
     help: 'Secrets may only be used in fields that go outside (headers, URL, arguments of calls).',
+  },
+  'secret.too_short': {
+    class: 'not_retryable',
+    help: 'The secret is too short to be told from ordinary text, so it could not be redacted. Use one of at least 6 characters.',
   },
   'limit.no_slot': { class: 'retryable', help: 'All slots of a concurrency limit are in use; the step is tried again shortly.' },
   'request.invalid': { class: 'not_retryable', help: 'The request is not of the expected form; the message lists what is wrong.' },

@@ -39,8 +39,8 @@ export function templatesOf(step: StepConfig, literalFields: readonly string[]):
   const inputs: [string, Json][] = [];
   for (const [name, value] of Object.entries(step.inputs ?? {})) {
     const mapping = inputMappingSchema.safeParse(value);
-    if (!mapping.success) inputs.push([name, value as Json]);
-    else if (mapping.data.source === 'static') literals.push([`inputs.${name}`, mapping.data.value as Json]);
+    if (!mapping.success) inputs.push([name, value]);
+    else if (mapping.data.source === 'static') literals.push([`inputs.${name}`, mapping.data.value]);
     else inputs.push([name, mappingTemplate(mapping.data)]);
   }
   const templates = Object.fromEntries(inputs);
@@ -77,9 +77,19 @@ export interface Resolved {
   readonly input: { readonly [name: string]: Json };
 }
 
-export function resolveStep(step: StepConfig, templates: StepTemplates, lookup: (reference: Reference) => Json | undefined): Resolved {
-  const fields = resolveTemplates(templates.fields as { [key: string]: Json }, lookup) as { [field: string]: Json };
-  const mapped = resolveTemplates(templates.inputs as { [key: string]: Json }, lookup) as { [name: string]: Json };
+/** @param secretFields where `{{secret.NAME}}` stays in place until the call; anywhere else it is an error */
+export function resolveStep(
+  step: StepConfig,
+  templates: StepTemplates,
+  lookup: (reference: Reference) => Json | undefined,
+  secretFields: readonly string[],
+): Resolved {
+  const [sealed, plain] = partition(templates.fields, (field) => secretFields.includes(field));
+  const fields = {
+    ...filled(plain, lookup, false),
+    ...filled(sealed, lookup, true),
+  };
+  const mapped = filled(templates.inputs, lookup, secretFields.includes('inputs'));
   const config: { [field: string]: Json } = { ...(step as unknown as { [field: string]: Json }), ...fields };
   const input = { ...mapped };
   for (const [name, value] of Object.entries(templates.literals)) {
@@ -87,4 +97,15 @@ export function resolveStep(step: StepConfig, templates: StepTemplates, lookup: 
     else config[name] = value;
   }
   return { config, input };
+}
+
+type Fields = { readonly [field: string]: Json };
+
+function filled(fields: Fields, lookup: (reference: Reference) => Json | undefined, keepSecrets: boolean): { [field: string]: Json } {
+  return resolveTemplates(fields, lookup, { keepSecrets }) as { [field: string]: Json };
+}
+
+function partition(fields: Fields, test: (field: string) => boolean): [Fields, Fields] {
+  const entries = Object.entries(fields);
+  return [Object.fromEntries(entries.filter(([field]) => test(field))), Object.fromEntries(entries.filter(([field]) => !test(field)))];
 }

@@ -12,8 +12,10 @@ import { KilnError, toErrorRecord } from '../model/errors.ts';
 import type { ErrorRecord } from '../model/errors.ts';
 import type { StepConfig } from '../model/definition.ts';
 import type { EffectStepType, Performed } from '../steps/step-type.ts';
+import { CallSecrets } from './call-secrets.ts';
 import { activeLimit } from './guards.ts';
 import type { Resolved } from './inputs.ts';
+import { lookupsFor } from './lookups.ts';
 import { factsOf, ownFields, parsedConfig, resolveConfig } from './resolve.ts';
 import { runOutputOf } from './run-output.ts';
 import type { Runtime } from './runtime.ts';
@@ -79,27 +81,33 @@ export async function attemptOutcome(
   timeoutMs: number,
 ): Promise<AttemptOutcome> {
   const { record } = held;
+  const secrets = new CallSecrets(runtime.services.secrets);
   try {
-    const config = parsedConfig(type, resolved);
+    const { config, input } = secrets.fillFields(type, parsedConfig(type, resolved), resolved.input);
     const stillOurs = async (): Promise<boolean> => (await stillHeld(runtime, held)) !== undefined;
     const perform = (signal: AbortSignal): Promise<Performed> =>
       type.perform({
         ref: record,
         config,
-        input: resolved.input,
+        input,
         run: factsOf(held),
         now: runtime.clock.now(),
         attempt: record.attempt,
         idempotencyKey: idempotencyKey(record.runId, record.key),
         signal,
         timeoutMs,
-        services: runtime.services,
+        ...lookupsFor(runtime, held),
+        secrets,
       });
-    const performed = await runtime.limitTime(timeoutMs, perform, stillOurs);
-    const details = performed.details === undefined ? {} : { details: canonicalJson(performed.details) };
-    return { kind: 'succeeded', output: canonicalJson(performed.output), ...details };
+    const { output, details, writes } = await runtime.limitTime(timeoutMs, perform, stillOurs);
+    return {
+      kind: 'succeeded',
+      output: secrets.text(output),
+      ...(details === undefined ? {} : { details: secrets.text(details) }),
+      ...(writes === undefined ? {} : { also: writes }),
+    };
   } catch (error) {
-    return { kind: 'error', error: toErrorRecord(error) };
+    return { kind: 'error', error: secrets.error(toErrorRecord(error)) };
   }
 }
 

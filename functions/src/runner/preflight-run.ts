@@ -1,10 +1,15 @@
 import type { Json } from '../engine/json.ts';
+import { jsonPath, pointerParts } from '../engine/json-path.ts';
 import { checkDefinition } from '../engine/preflight.ts';
 import type { Problem } from '../engine/problem.ts';
 import { validateAgainst } from '../engine/schema-check.ts';
+import { templatesIn } from '../engine/templates.ts';
 import type { DefinitionIndex } from '../engine/definition-index.ts';
 import { KilnError } from '../model/errors.ts';
+import type { StepConfig } from '../model/definition.ts';
 import type { RunRecord } from '../model/run.ts';
+import type { SecretSource } from '../services/secrets.ts';
+import { weakness } from './call-secrets.ts';
 import type { Runtime } from './runtime.ts';
 import { ownFields } from './resolve.ts';
 
@@ -18,7 +23,7 @@ export async function preflightRun(runtime: Runtime, run: RunRecord, input: Json
     if (error instanceof KilnError) return [{ path: '', code: error.code, message: error.message }];
     throw error;
   }
-  const schema = index.definition.input as Json | undefined;
+  const schema = index.definition.input;
   const inputProblems =
     schema === undefined ? [] : validateAgainst(schema, input).map((problem) => ({ ...problem, path: `input${problem.path}` }));
   return [...inputProblems, ...checkDefinition(index, runtime.stepTypes), ...(await environmentProblems(runtime, run, index))];
@@ -26,12 +31,30 @@ export async function preflightRun(runtime: Runtime, run: RunRecord, input: Json
 
 /** What depends on the deployment rather than on the definition: actions, secrets, servers. */
 async function environmentProblems(runtime: Runtime, run: RunRecord, index: DefinitionIndex): Promise<Problem[]> {
-  const found: Problem[] = [];
+  const { secrets } = runtime.services;
+  const found: Problem[] = secretProblems((index.definition.destinations ?? []) as Json, 'destinations', secrets);
   for (const place of index.places.values()) {
     const type = runtime.stepTypes.find(place.step.type);
+    found.push(...secretProblems(fieldsWithSecrets(place.step, type?.secretFields ?? []), place.path, secrets));
     if (type?.preflight === undefined) continue;
     const config = { ...place.step, ...ownFields(place.step as unknown as Record<string, unknown>) };
     found.push(...(await type.preflight(config, { index, place, services: runtime.services, accountId: run.accountId })));
   }
   return found;
+}
+
+function fieldsWithSecrets(step: StepConfig, secretFields: readonly string[]): { [field: string]: Json } {
+  return Object.fromEntries(Object.entries<Json>(step as object).filter(([field]) => secretFields.includes(field)));
+}
+
+/** Secrets that are not there, or cannot be redacted: known before the first step rather than at the call. */
+function secretProblems(value: Json, base: string, source: SecretSource | undefined): Problem[] {
+  return templatesIn(value).references.flatMap(({ reference, path }): Problem[] => {
+    if (reference.root !== 'secret') return [];
+    const at = jsonPath(pointerParts(path, value), base);
+    const secret = source?.get(reference.name);
+    if (secret === undefined) return [{ path: at, code: 'secret.missing', message: `the secret ${reference.name} is not configured` }];
+    const fault = weakness(reference.name, secret);
+    return fault === undefined ? [] : [{ path: at, code: 'secret.too_short', message: fault }];
+  });
 }

@@ -20,7 +20,7 @@ export async function resolveConfig(runtime: Runtime, held: Held, index: Definit
   const { step } = placeOf(index, held.record.stepId);
   const templates = templatesOf(step, type.literalFields ?? []);
   const scope = await readScope(runtime.store, scopeFrom(held, index), { references: templates.references });
-  return resolveStep(step, templates, (reference) => scope.lookup(reference));
+  return resolveStep(step, templates, (reference) => scope.lookup(reference), type.secretFields ?? []);
 }
 
 const commonFields: ReadonlySet<string> = new Set([

@@ -1,6 +1,6 @@
 import { placeOf } from '../engine/definition-index.ts';
 import type { DefinitionIndex } from '../engine/definition-index.ts';
-import { canonicalJson, digest } from '../engine/json.ts';
+import { canonicalJson } from '../engine/json.ts';
 import { expireApproval } from '../ledger/approvals.ts';
 import { matchBufferedEvent } from '../ledger/events.ts';
 import type { Held } from '../ledger/steps.ts';
@@ -8,12 +8,10 @@ import { remove } from '../ledger/store.ts';
 import { finish, suspend } from '../ledger/transitions.ts';
 import { KilnError, toErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
-import type { RunRef } from '../model/paths.ts';
-import { runRecordSchema } from '../model/run.ts';
-import type { RunRecord } from '../model/run.ts';
 import type { StepConfig } from '../model/definition.ts';
 import type { ComputeStepType, WaitStepType } from '../steps/step-type.ts';
 import type { Resolved } from './inputs.ts';
+import { lookupsFor } from './lookups.ts';
 import { factsOf, ownFields, parsedConfig, resolveConfig } from './resolve.ts';
 import { runOutputOf } from './run-output.ts';
 import type { Runtime } from './runtime.ts';
@@ -49,11 +47,7 @@ export async function enterWait(runtime: Runtime, held: Held, type: WaitStepType
     run: factsOf(held),
     now: runtime.clock.now(),
     stepCreatedAt: record.createdAt,
-    documentId: documentIdOf(held),
-    facts: () => readRun(runtime, held.record),
-    starter: () => readStarter(runtime, held.record),
-    definitions: runtime.definitions,
-    services: runtime.services,
+    ...lookupsFor(runtime, held),
   });
   if (entered.wakeAt !== undefined) await runtime.doorbells.arm(record, entered.wakeAt, 0);
   const shown = canonicalJson(ownFields(resolved.config));
@@ -95,6 +89,7 @@ export async function wakeWait(runtime: Runtime, held: Held, index: DefinitionIn
     case 'children':
     case 'run':
     case 'document':
+    case 'turn':
     case undefined:
       return;
   }
@@ -109,22 +104,4 @@ function timeoutOutcome(
     return { kind: 'failed', error: toErrorRecord(new KilnError('wait.timeout', `no event came for "${held.record.key}" in time`)) };
   }
   return { kind: 'succeeded', output: canonicalJson({ timedOut: true, event: null }) };
-}
-
-/** The id of a document that the step creates: the same however often the step begins, another for each step run. */
-export function documentIdOf(held: Held): string {
-  return digest(`${held.record.runId}/${held.record.key}/${held.record.attempt}`).slice(0, 32);
-}
-
-async function readRun(runtime: Runtime, { accountId, runId }: RunRef): Promise<RunRecord> {
-  const { docs } = await runtime.store.get([paths.run(accountId, runId)]);
-  if (docs[0] === undefined) throw new KilnError('run.not_found', `run ${runId} is missing`);
-  return runRecordSchema.parse(docs[0].data);
-}
-
-/** Follows child runs up to their root: who starts a parent run has started its children, too. */
-async function readStarter(runtime: Runtime, ref: RunRef): Promise<string> {
-  let run = await readRun(runtime, ref);
-  while (run.startedBy.kind === 'run') run = await readRun(runtime, { accountId: ref.accountId, runId: run.startedBy.id });
-  return run.startedBy.kind === 'user' ? run.startedBy.id : '';
 }

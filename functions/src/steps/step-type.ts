@@ -2,13 +2,18 @@ import type { z } from 'zod';
 import type { Json } from '../engine/json.ts';
 import type { Problem } from '../engine/problem.ts';
 import type { DefinitionIndex, Place } from '../engine/definition-index.ts';
+import type { Approvers } from '../model/approval.ts';
 import type { StepCommon } from '../model/definition.ts';
 import type { StepRef } from '../model/paths.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { Wait } from '../model/step.ts';
 import type { Write } from '../ledger/store.ts';
 import type { MemberRecord } from '../model/member.ts';
+import type { HttpClient } from '../services/http/client.ts';
+import type { AddressGuard } from '../services/http/guard.ts';
+import type { KnowledgeBase } from '../services/kb/knowledge-base.ts';
 import type { LlmClient } from '../services/llm.ts';
+import type { McpClient } from '../services/mcp/pool.ts';
 import type { SecretSource } from '../services/secrets.ts';
 import type { Definitions } from '../runner/runtime.ts';
 import type { ActionRegistry } from './action-registry.ts';
@@ -21,11 +26,20 @@ export interface StepServices {
   readonly defaultModel?: string;
   readonly members?: MemberSource;
   readonly secrets?: SecretSource;
+  readonly http?: HttpClient & Pick<AddressGuard, 'check'>;
+  readonly kb?: KnowledgeBase;
+  readonly mcp?: McpClient;
 }
 
 /** Reads an account's active members; bounded. */
 export interface MemberSource {
   list(accountId: string): Promise<readonly MemberRecord[]>;
+}
+
+/** Puts secrets in the place of `{{secret.NAME}}`, for one call. What it handed out is redacted from what the attempt stores. */
+export interface SecretFiller {
+  /** Errors: `secret.missing`, `secret.too_short`. */
+  fill<T extends Json>(value: T): T;
 }
 
 /** Facts about the run that any step may use. */
@@ -38,7 +52,7 @@ export interface RunFacts {
 
 interface ContextBase<C> {
   readonly ref: StepRef;
-  /** The step's configuration with its templates filled in; secrets still as references. */
+  /** The step's configuration with its templates filled in; `perform` gets it with the secrets, all others with references. */
   readonly config: C & StepCommon;
   /** The step's resolved inputs. */
   readonly input: Json;
@@ -47,33 +61,40 @@ interface ContextBase<C> {
   readonly now: number;
 }
 
-export interface PerformContext<C> extends ContextBase<C> {
+/** What costs a read, for the step types that need it. */
+interface Lookups {
+  /** A fresh id for a document that this step creates: deterministic for the step (and for the attempt, where it has attempts). */
+  readonly documentId: string;
+  /** The run's own document; one read, made once. */
+  readonly facts: () => Promise<RunRecord>;
+  /** The person who started the run, or the run that started it, and so on up; empty when no person did. */
+  readonly starter: () => Promise<string>;
+  readonly definitions: Definitions;
+  readonly services: StepServices;
+}
+
+export interface PerformContext<C> extends ContextBase<C>, Lookups {
   readonly attempt: number;
   /** The same for every attempt of this step: hand it to the target system. */
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  readonly services: StepServices;
+  /** For secrets that stand elsewhere than in the configuration, such as a server's headers. */
+  readonly secrets: SecretFiller;
 }
 
 export interface Performed {
   readonly output: unknown;
   /** Facts for people and audits: model, tokens, cost, request, response. */
   readonly details?: Json;
+  /** Documents that come into being with the result, in the same commit. */
+  readonly writes?: readonly Write[];
 }
 
 export type ComputeContext<C> = ContextBase<C>;
 
-export interface EnterContext<C> extends ContextBase<C> {
+export interface EnterContext<C> extends ContextBase<C>, Lookups {
   readonly stepCreatedAt: number;
-  /** A fresh id for a document that this step creates: deterministic for the step. */
-  readonly documentId: string;
-  /** The run's own document; one read, when a step type needs it. */
-  readonly facts: () => Promise<RunRecord>;
-  /** The person who started the run, or the run that started it, and so on up; empty when no person did. */
-  readonly starter: () => Promise<string>;
-  readonly definitions: Definitions;
-  readonly services: StepServices;
 }
 
 export interface Entered {
@@ -117,6 +138,11 @@ export interface EffectStepType<C> extends StepTypeBase<C> {
   readonly idempotent: boolean;
   /** The same, where it depends on the configuration (an action declares it). */
   isIdempotent?(config: object, services: StepServices): boolean;
+  /**
+   * What a person must allow, word for word, before it happens in a run that has read outside content; undefined when the
+   * configuration changes nothing outside.
+   */
+  guard?(config: C & StepCommon): { readonly what: string; readonly approvers?: Approvers | undefined } | undefined;
   perform(context: PerformContext<C>): Promise<Performed>;
 }
 
