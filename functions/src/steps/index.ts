@@ -1,6 +1,7 @@
 import { action } from './action.ts';
 import { approval } from './approval.ts';
 import { fail } from './fail.ts';
+import { http } from './http.ts';
 import { recipe } from './recipe.ts';
 import { StepRegistry } from './registry.ts';
 import type { StepType } from './step-type.ts';
@@ -13,6 +14,7 @@ export const stepTypes: readonly StepType[] = [
   action,
   approval,
   fail,
+  http,
   recipe,
   subworkflow,
   transform,
