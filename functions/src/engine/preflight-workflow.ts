@@ -29,7 +29,7 @@ export function checkWorkflow(index: DefinitionIndex, steps: readonly Stand[], t
     ...checkTemplateField(definition.concurrency?.key, 'concurrency.key', start),
     ...checkTemplateField(definition.attributes, 'attributes', start),
     ...checkTemplateField(definition.output, 'output', end),
-    ...checkTemplateField(definition.destinations, 'destinations', {
+    ...checkTemplateField(definition.destinations as Json | undefined, 'destinations', {
       ...end,
       roots: [...end.roots, 'secret'],
       secretFields: true,

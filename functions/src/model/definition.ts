@@ -285,6 +285,8 @@ export const workflowRecordSchema = z.strictObject({
   name: z.string(),
   description: z.string().optional(),
   latest: z.number().int().positive(),
+  /** Of the latest version. */
+  hash: z.string(),
   updatedAt: z.number(),
 });
 export type WorkflowRecord = z.infer<typeof workflowRecordSchema>;
