@@ -1,0 +1,112 @@
+import type { DefinitionIndex } from '../../functions/src/engine/definition-index.ts';
+import { decideApproval } from '../../functions/src/ledger/approvals.ts';
+import { attendCommand } from '../../functions/src/ledger/commands.ts';
+import { attendEvent } from '../../functions/src/ledger/events.ts';
+import { StoredMembers } from '../../functions/src/ledger/members.ts';
+import { attendOutbox } from '../../functions/src/ledger/outbox.ts';
+import { attendRequest } from '../../functions/src/ledger/requests.ts';
+import { heldStep } from '../../functions/src/ledger/steps.ts';
+import type { Snapshot } from '../../functions/src/ledger/store.ts';
+import { KilnError } from '../../functions/src/model/errors.ts';
+import { attend } from '../../functions/src/runner/attend.ts';
+import type { CodePlanner } from '../../functions/src/runner/code-planner.ts';
+import { attendCompletion, attendRun } from '../../functions/src/runner/runs.ts';
+import type { Definitions, Runtime } from '../../functions/src/runner/runtime.ts';
+import { createStepRegistry } from '../../functions/src/steps/index.ts';
+import { reconcile } from '../../functions/src/timers/reconciler.ts';
+import type { Instance } from './instance.ts';
+import type { Outside } from './services.ts';
+import type { Doors, Invocation, World } from './world.ts';
+
+const stepTypes = createStepRegistry();
+
+/** What the deployed triggers do with a new document, by its collection. */
+const doors: Readonly<Record<string, (runtime: Runtime, ids: readonly string[], snapshot: Snapshot | undefined) => Promise<void>>> = {
+  steps: (runtime, [accountId = '', runId = '', key = ''], snapshot) =>
+    attend(runtime, { accountId, runId, key }, snapshot === undefined ? { kind: 'trigger' } : { kind: 'trigger', held: heldStep(snapshot) }),
+  runs: (runtime, [accountId = '', runId = '']) => attendRun(runtime, { accountId, runId }),
+  completions: (runtime, [accountId = '', runId = '']) => attendCompletion(runtime, { accountId, runId }),
+  decisions: (runtime, [accountId = '', approvalId = '', uid = '']) => decideApproval(runtime, { accountId, approvalId, uid }),
+  commands: (runtime, [accountId = '', runId = '', id = '']) => attendCommand(runtime, { accountId, runId }, id),
+  events: (runtime, [accountId = '', eventId = '']) => attendEvent(runtime, accountId, eventId),
+  outbox: (runtime, [accountId = '', id = '']) => attendOutbox(runtime, accountId, id),
+  requests: (runtime, [accountId = '', id = '']) => attendRequest(runtime, accountId, id),
+};
+
+/** Whether a deployed function listens to this collection. */
+export function hasTrigger(collection: string): boolean {
+  return Object.hasOwn(doors, collection);
+}
+
+/** Ids of a path in order: account, run, step and so on. */
+function idsOf(path: string): readonly string[] {
+  return path.split('/').filter((_part, i) => i % 2 === 1);
+}
+
+export interface Office {
+  world(): World;
+  outside(): Outside;
+  definitions: Definitions;
+  code: CodePlanner;
+}
+
+export function createDoors(office: Office): Doors {
+  return {
+    created: (runtime, snapshot, complete) => {
+      const door = doors[snapshot.path.split('/').at(-2) ?? ''];
+      return door === undefined ? Promise.resolve() : door(runtime, idsOf(snapshot.path), complete ? snapshot : undefined);
+    },
+    ring: (runtime, ring) => attend(runtime, ring, { kind: 'doorbell', hop: ring.hop }),
+    reconcile: async (runtime) => {
+      await reconcile(runtime);
+    },
+    runtime: (instance, invocation) => runtimeOf(office, instance, invocation),
+  };
+}
+
+function runtimeOf(office: Office, instance: Instance, invocation: Invocation): Runtime {
+  const world = office.world();
+  const outside = office.outside();
+  const store = instance.store(invocation);
+  return {
+    store,
+    clock: instance.clock,
+    doorbells: instance.doorbells(invocation),
+    limitTime: instance.limitTime(invocation),
+    random: () => world.random.next(),
+    token: () => `t${Math.floor(world.random.next() * 2 ** 48).toString(36)}`,
+    definitions: office.definitions,
+    stepTypes,
+    services: { actions: outside.actions(invocation), members: new StoredMembers(store) },
+    code: office.code,
+    control: instance.control(store),
+    deliveries: { mail: outside.deliver(invocation) },
+    followers: [outside.follower(invocation)],
+    observe: (event) => {
+      if (event.kind === 'late_result') world.counters.operation('late result discarded');
+      else if (event.kind === 'repaired') world.counters.operation('reconciler repaired');
+      world.say(`#${invocation.id} ${event.kind}`);
+    },
+  };
+}
+
+/** Workflows by account: the same id in two accounts is two workflows. */
+export class KnownDefinitions implements Definitions {
+  readonly #known = new Map<string, DefinitionIndex>();
+
+  add(accountId: string, index: DefinitionIndex): void {
+    this.#known.set(`${accountId}/${index.definition.id}`, index);
+  }
+
+  get(accountId: string, workflowId: string): Promise<DefinitionIndex> {
+    const found = this.#known.get(`${accountId}/${workflowId}`);
+    return found === undefined
+      ? Promise.reject(new KilnError('definition.not_found', `no workflow "${workflowId}" in ${accountId}`))
+      : Promise.resolve(found);
+  }
+
+  async latest(accountId: string, workflowId: string): Promise<{ kind: 'graph'; version: number; hash: string }> {
+    await this.get(accountId, workflowId);
+    return { kind: 'graph', version: 1, hash: 'h' };
+  }
+}
