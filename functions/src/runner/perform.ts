@@ -53,13 +53,13 @@ function timeoutOf(step: StepConfig, activeLeft: number): number {
   return Math.max(1, Math.min(wanted, MAX_STEP_TIMEOUT_MS, activeLeft));
 }
 
-/** A claim whose answer was lost is found again by its token. */
+/** A claim whose answer was lost is found again by its token; the client library may have sent it twice, which looks like a conflict. */
 export async function claimStep(runtime: Runtime, held: Held, leaseMs: number, input: string | undefined): Promise<Held> {
   const token = runtime.token();
   try {
     return await claim(runtime, held, { token, leaseMs, ...(input === undefined ? {} : { input }) });
   } catch (error) {
-    if (error instanceof StoreConflict || error instanceof StoreRefusal) throw error;
+    if (error instanceof StoreRefusal) throw error;
     const { docs } = await runtime.store.get([stepPath(held.record)]);
     const now = docs[0] === undefined ? undefined : heldStep(docs[0]);
     if (now?.record.state === 'running' && now.record.lease?.token === token) return now;
@@ -82,11 +82,13 @@ export async function attemptOutcome(
 ): Promise<AttemptOutcome> {
   const { record } = held;
   const secrets = new CallSecrets(runtime.services.secrets);
+  let underWay = false;
   try {
     const { config, input } = secrets.fillFields(type, parsedConfig(type, resolved), resolved.input);
     const stillOurs = async (): Promise<boolean> => (await stillHeld(runtime, held)) !== undefined;
-    const perform = (signal: AbortSignal): Promise<Performed> =>
-      type.perform({
+    const perform = (signal: AbortSignal): Promise<Performed> => {
+      underWay = true;
+      const performed = type.perform({
         ref: record,
         config,
         input,
@@ -99,6 +101,8 @@ export async function attemptOutcome(
         ...lookupsFor(runtime, held),
         secrets,
       });
+      return performed.finally(() => (underWay = false));
+    };
     const { output, details, writes } = await runtime.limitTime(timeoutMs, perform, stillOurs);
     return {
       kind: 'succeeded',
@@ -106,8 +110,10 @@ export async function attemptOutcome(
       ...(details === undefined ? {} : { details: secrets.text(details) }),
       ...(writes === undefined ? {} : { also: writes }),
     };
-  } catch (error) {
-    return { kind: 'error', error: secrets.error(toErrorRecord(error)) };
+  } catch (thrown) {
+    const error = secrets.error(toErrorRecord(thrown));
+    // Given up on while it was under way: what it did, or will still do, nobody knows. A service that answers speaks for itself.
+    return { kind: 'error', error: underWay ? { ...error, class: 'unknown_outcome' } : error };
   }
 }
 
