@@ -79,7 +79,7 @@ export function suspendWrites(ledger: Ledger, held: Held, options: SuspendOption
     state: 'waiting',
     wait: options.wait,
     wakeAt: options.wakeAt ?? remove,
-    due: options.wakeAt === undefined ? remove : dueField(record.runId, options.wakeAt),
+    due: options.wakeAt === undefined ? remove : dueOnWaking(record, options.wait, options.wakeAt),
     lease: remove,
     ...(record.startedAt === undefined ? { startedAt: now } : {}),
     ...(stored === undefined ? {} : { input: stored.payload }),
@@ -93,6 +93,12 @@ export function suspendWrites(ledger: Ledger, held: Held, options: SuspendOption
     ...(stored?.writes ?? []),
     ...(options.also ?? []),
   ];
+}
+
+/** While it is paused, a step that would begin on waking is not due: resuming makes it due again. */
+function dueOnWaking(record: StepRecord, wait: Wait, wakeAt: number): string | typeof remove {
+  const begins = wait.kind === 'retry' || wait.kind === 'slot';
+  return begins && record.gate === 'paused' ? remove : dueField(record.runId, wakeAt);
 }
 
 /** Nobody knows whether the attempt's effect happened: a person or a check settles it. */
@@ -111,11 +117,12 @@ export async function leaveUnresolved(ledger: Ledger, held: Held, error: ErrorRe
 /** Records that the holder of the lease is gone, and when the next attempt is due. */
 export async function loseAttempt(ledger: Ledger, held: Held, error: ErrorRecord, retryAt: number): Promise<void> {
   const { record } = held;
+  const wait = { kind: 'retry' } as const;
   const data = {
     state: 'waiting',
-    wait: { kind: 'retry' },
+    wait,
     wakeAt: retryAt,
-    due: dueField(record.runId, retryAt),
+    due: dueOnWaking(record, wait, retryAt),
     lease: remove,
     error,
     attempts: closeAttempt(record, ledger.clock.now(), 'lost', error, retryAt),
