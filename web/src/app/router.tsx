@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { parseRunsSearch } from '../runs/search.ts';
 import { AccountLayout } from './account-layout.tsx';
 import { AccountChoice } from './account-choice.tsx';
 import { MissingPage, Root, StumbledPage } from './root.tsx';
@@ -27,6 +28,13 @@ const approval = createRoute({
   getParentRoute: () => account,
   path: '/approvals/$approvalId',
   component: lazyRouteComponent(() => import('../inbox/approval-page.tsx'), 'ApprovalPage'),
+});
+
+const runs = createRoute({
+  getParentRoute: () => account,
+  path: '/runs',
+  validateSearch: parseRunsSearch,
+  component: lazyRouteComponent(() => import('../runs/runs-page.tsx'), 'RunsPage'),
 });
 
 const runSearch = (search: Record<string, unknown>): { step?: string; tab?: string } => ({
@@ -59,7 +67,7 @@ const runLink = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, approvalLink, runLink, account.addChildren([accountHome, inbox, approval, run])]),
+  routeTree: root.addChildren([home, approvalLink, runLink, account.addChildren([accountHome, inbox, approval, runs, run])]),
   defaultPreload: 'intent',
   defaultErrorComponent: StumbledPage,
   defaultNotFoundComponent: MissingPage,

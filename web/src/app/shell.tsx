@@ -16,6 +16,7 @@ import styles from './shell.module.css';
 
 const places = [
   { to: '/a/$accountId/inbox', name: 'inbox', icon: 'inbox' },
+  { to: '/a/$accountId/runs', name: 'runs', icon: 'list' },
 ] as const satisfies readonly { to: string; name: string; icon: IconName }[];
 
 type Panel = 'keys' | 'menu' | 'notifications';
@@ -33,6 +34,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
 
   useShortcuts([
     { key: '?', does: t.keys.help, run: () => setPanel('keys') },
+    { key: 'u', does: t.keys.goRuns, run: () => void navigate({ to: '/a/$accountId/runs', params }) },
     { key: 'i', does: t.keys.goInbox, run: () => void navigate({ to: '/a/$accountId/inbox', params }) },
   ]);
 

@@ -4,7 +4,6 @@ import {
   collection,
   collectionGroup,
   doc,
-  getCountFromServer,
   getDoc,
   getDocs,
   limit as limitTo,
@@ -209,13 +208,4 @@ export async function readList<T>(spec: ListSpec, schema: Schema<T>): Promise<re
   const snapshot = await getDocs(queryOf(spec));
   countReads(snapshot.size);
   return snapshot.docs.flatMap((document) => itemOf(document, schema) ?? []);
-}
-
-/** Counted by the server: one read for each thousand index entries. */
-export async function countOf(spec: ListSpec): Promise<number> {
-  const { limit: _limit, ...rest } = spec;
-  const counted = await getCountFromServer(queryOf({ ...rest, limit: 1_000_000 }));
-  const { count } = counted.data();
-  countReads(Math.max(1, Math.ceil(count / 1_000)));
-  return count;
 }

@@ -1,8 +1,34 @@
 /** Every query of the app, as data. Each has a limit and needs no more than the indexes of firestore.indexes.json. */
 import { paths } from '@model/paths.ts';
+import type { RunStatus } from '@model/run.ts';
 import type { ListSpec } from './live.ts';
 
 export const pageSize = { accounts: 50, members: 200, inbox: 50, notifications: 20, runs: 50 } as const;
+
+/** What the runs are narrowed down to. */
+export interface RunFilter {
+  /** `waiting`: running, and a person is asked. */
+  readonly status?: RunStatus | 'waiting';
+  readonly workflow?: string;
+  readonly state?: string;
+  readonly key?: string;
+  readonly from?: number;
+  readonly until?: number;
+  /** Runs created before this moment: the next page. */
+  readonly before?: number;
+}
+
+function runConditions({ status, workflow, state, key, from, until }: RunFilter): NonNullable<ListSpec['where']> {
+  return [
+    ...(workflow === undefined ? [] : [['workflowId', '==', workflow] as const]),
+    ...(status === undefined ? [] : [['status', '==', status === 'waiting' ? 'running' : status] as const]),
+    ...(status === 'waiting' ? [['pendingApprovals', '>', 0] as const] : []),
+    ...(state === undefined ? [] : [['businessState', '==', state] as const]),
+    ...(key === undefined ? [] : [['businessKey', '==', key] as const]),
+    ...(from === undefined ? [] : [['createdAt', '>=', from] as const]),
+    ...(until === undefined ? [] : [['createdAt', '<', until] as const]),
+  ];
+}
 
 export const queries = {
   /** The accounts that a person belongs to. */
@@ -40,6 +66,16 @@ export const queries = {
   decisions: (accountId: string, approvalId: string): ListSpec => ({ path: paths.decisions(accountId, approvalId), limit: 100 }),
 
   verdicts: (accountId: string, approvalId: string): ListSpec => ({ path: paths.verdicts(accountId, approvalId), limit: 100 }),
+
+  runs: (accountId: string, filter: RunFilter): ListSpec => ({
+    path: paths.runs(accountId),
+    where: runConditions(filter),
+    orderBy: [['createdAt', 'desc']],
+    ...(filter.before === undefined ? {} : { startAfter: [filter.before] }),
+    limit: pageSize.runs,
+  }),
+
+  workflows: (accountId: string): ListSpec => ({ path: `${paths.account(accountId)}/workflows`, orderBy: [['updatedAt', 'desc']], limit: 100 }),
 
   /** The steps that were there when a question was asked, the latest first. */
   stepsBefore: (accountId: string, runId: string, at: number): ListSpec => ({

@@ -1,8 +1,9 @@
 import { common, keys, problems, statuses } from './common.ts';
 import { approval, forms, inbox } from './inbox.ts';
+import { runs } from './runs.ts';
 import { shell, signIn } from './shell.ts';
 
-export const en = { shell, signIn, common, problems, statuses, keys, inbox, approval, forms } as const;
+export const en = { shell, signIn, common, problems, statuses, keys, inbox, approval, forms, runs } as const;
 
 /** The same keys with any text: what another language must provide. */
 type Texts<T> = T extends string
