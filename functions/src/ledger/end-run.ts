@@ -7,7 +7,7 @@ import { stepRecordSchema } from '../model/step.ts';
 import { dueField } from './due.ts';
 import { cancelStepWrites, completionWrite, LIVE_CHUNK, liveSteps, liveStepsUnder } from './runs.ts';
 import { stepPath } from './steps.ts';
-import { remove } from './store.ts';
+import { remove, StoreConflict } from './store.ts';
 import type { Snapshot, Write } from './store.ts';
 import { closeAttempt } from './transitions.ts';
 import type { Ledger } from './transitions.ts';
@@ -59,12 +59,17 @@ export async function endRun(ledger: Ledger, ref: RunRef, ending: Ending, also: 
   }
 }
 
-/** Ends what still lives under a prefix (the lanes of a join that fired early). Returns when none is left. */
-export async function cancelUnder(ledger: Ledger, ref: RunRef, prefix: string, except: string): Promise<void> {
+/**
+ * Ends what still lives under a prefix: the lanes of a join that fired early. Returns when none is left. Only as long as the join
+ * itself has not gone on: what a second call finds there later is the path that follows.
+ */
+export async function cancelUnder(ledger: Ledger, ref: RunRef, prefix: string, joinKey: string): Promise<void> {
   for (;;) {
     const more = await ledger.store.transaction(async (tx) => {
+      const { docs } = await tx.get([paths.step(ref.accountId, ref.runId, joinKey)]);
+      if (docs[0]?.data['state'] !== 'ready') throw new StoreConflict(`${joinKey} has gone on`);
       const live = await tx.query(liveStepsUnder(ref, prefix));
-      const others = live.docs.filter((step) => step.data['key'] !== except);
+      const others = live.docs.filter((step) => step.data['key'] !== joinKey);
       const now = ledger.clock.now();
       for (const step of others) for (const write of cancelStepWrites(step, now)) tx.write(write);
       return live.docs.length >= LIVE_CHUNK;
