@@ -30,6 +30,7 @@ function isWorthSaying(line: string): boolean {
 
 /** Warnings that are true and of no use to the reader. */
 const EXPECTED = [
+  /kiln usage \{/,
   /Env variable override detected/,
   /Emulator UI/,
   /CLI MOTD/,

@@ -1,7 +1,8 @@
 /** Seeds the demo account of the running emulators: people, members, the sample workflows and a webhook address. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { publishDefinition } from '../functions/src/ledger/definitions.ts';
+import { codeWorkflows } from '../functions/src/durable/index.ts';
+import { publishWorkflow } from '../functions/src/ledger/definitions.ts';
 import type { Write } from '../functions/src/ledger/store.ts';
 import { readConfig } from '../functions/src/triggers/config.ts';
 import { createRuntime } from '../functions/src/triggers/production.ts';
@@ -38,10 +39,10 @@ export async function seedDemo(): Promise<void> {
     ...members,
     { op: 'set', path: paths.hook(DEMO_ACCOUNT, DEMO_HOOK.id), data: hook },
   ]);
+  const publisher = { store: runtime.store, types: runtime.stepTypes, code: codeWorkflows(), now: () => runtime.clock.now() };
   for (const file of readdirSync(SAMPLES).filter((name) => name.endsWith('.json'))) {
     const definition: unknown = JSON.parse(readFileSync(join(SAMPLES, file), 'utf8'));
-    const published = await publishDefinition(runtime, { accountId: DEMO_ACCOUNT, definition, by: 'seed' });
-    if (!published.ok) throw new Error(`${file} cannot be published: ${JSON.stringify(published.problems, undefined, 2)}`);
+    await publishWorkflow(publisher, { accountId: DEMO_ACCOUNT, definition, publishedBy: 'seed' });
   }
 }
 

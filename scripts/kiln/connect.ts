@@ -1,6 +1,6 @@
 import { initializeApp } from 'firebase/app';
 import { connectAuthEmulator, getAuth, signInWithEmailAndPassword } from 'firebase/auth';
-import { connectFirestoreEmulator, getFirestore } from 'firebase/firestore';
+import { connectFirestoreEmulator, getFirestore, setLogLevel } from 'firebase/firestore';
 import type { Firestore } from 'firebase/firestore';
 import { connectFunctionsEmulator, getFunctions, httpsCallable } from 'firebase/functions';
 
@@ -24,6 +24,8 @@ export interface Session {
 let sessions = 0;
 
 export async function connect(target: Target): Promise<Session> {
+  // Closing a stream is logged as an error otherwise.
+  setLogLevel('silent');
   const emulated = target.project.startsWith('demo-');
   const app = initializeApp(
     { projectId: target.project, apiKey: target.apiKey, authDomain: `${target.project}.firebaseapp.com` },

@@ -1,5 +1,6 @@
 import type { ErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
+import type { Payload } from '../model/payload.ts';
 import type { RunRef } from '../model/paths.ts';
 import type { RunStatus } from '../model/run.ts';
 import { liveStepStates, stepRecordSchema } from '../model/step.ts';
@@ -40,8 +41,9 @@ export function completionWrite(ref: RunRef, status: RunStatus, now: number): Wr
   return { op: 'create', path: paths.completion(ref.accountId, ref.runId), data };
 }
 
-export function completeRunWrites(ref: RunRef, output: string, now: number): readonly Write[] {
-  const stored = storePayload(ref, '$output', output);
+/** `same`: where the output is stored already. */
+export function completeRunWrites(ref: RunRef, output: string, now: number, same?: Payload): readonly Write[] {
+  const stored = same === undefined ? storePayload(ref, '$output', output) : { payload: same, writes: [] };
   const data = { status: 'completed', output: stored.payload, endedAt: now, due: remove };
   return [{ op: 'update', path: paths.run(ref.accountId, ref.runId), data }, ...stored.writes, completionWrite(ref, 'completed', now)];
 }

@@ -9,6 +9,7 @@ import type { DatabaseClock } from './clock.ts';
 import { countLane, joinEarly } from './joins.ts';
 import { dueField } from './due.ts';
 import { storePayload } from './payloads.ts';
+import type { StoredPayload } from './payloads.ts';
 import { completeRunWrites, failRunWrites } from './runs.ts';
 import { createNext, stepPath } from './steps.ts';
 import type { Held, Inherited } from './steps.ts';
@@ -185,7 +186,8 @@ export async function finishWrites(
   const now = ledger.clock.now();
   const { record } = held;
   const inherited = inheritedFrom(held, options.owner, now);
-  const writes: Write[] = [...endingWrites(ending, options.outcome, now, ending === held ? held.updateTime : undefined)];
+  const stored = storedOutput(ending.record, options.outcome);
+  const writes: Write[] = [...endingWrites(ending, options.outcome, stored, now, ending === held ? held.updateTime : undefined)];
   if (ending !== held) {
     const data = { state: 'succeeded', endedAt: now, due: remove, ...(record.startedAt === undefined ? { startedAt: now } : {}) };
     writes.push({ op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime });
@@ -194,14 +196,14 @@ export async function finishWrites(
   if (mark !== undefined) {
     writes.push({ op: 'set', path: paths.join(record.accountId, record.runId, `${mark.scope}:failed`), data: { v: 1, ...mark } });
   }
-  writes.push(...(options.also ?? []), ...(await nextWrites(continuation, inherited, options, tx)));
+  writes.push(...(options.also ?? []), ...(await nextWrites(continuation, inherited, { ...options, stored }, tx)));
   return writes;
 }
 
 async function nextWrites(
   { next, mark }: Continuation,
   inherited: Inherited,
-  options: FinishOptions,
+  options: FinishOptions & { readonly stored: StoredPayload | undefined },
   tx: Transaction | undefined,
 ): Promise<readonly Write[]> {
   switch (next.kind) {
@@ -213,7 +215,10 @@ async function nextWrites(
       return joinEarly(required(tx), next.lane, { reason: next.reason, ...(mark === undefined ? {} : { mark: mark.scope }) }, inherited);
     case 'run_end': {
       const output = options.outcome.kind === 'succeeded' ? options.outcome.output : errorOutput(options.outcome.error);
-      return completeRunWrites(inherited.from, options.runOutput === undefined ? output : await options.runOutput(output), inherited.now);
+      const runOutput = options.runOutput === undefined ? output : await options.runOutput(output);
+      // A large output is stored once: run and step then name the same parts.
+      const same = runOutput === output ? options.stored?.payload : undefined;
+      return completeRunWrites(inherited.from, runOutput, inherited.now, same);
     }
     case 'run_failed': {
       const error = options.outcome.kind === 'failed' ? options.outcome.error : undefined;
@@ -243,10 +248,17 @@ export function activeTime(record: StepRecord, now: number): number {
 }
 
 /** The end of one step, without what follows. */
-export function endingWrites(ending: Held, outcome: Outcome, now: number, ifUpdateTime: string | undefined): readonly Write[] {
-  const { record } = ending;
-  const text = outcome.output;
-  const stored = text === undefined ? undefined : storePayload(record, `${record.key}~output`, text);
+export function storedOutput(record: StepRecord, { output }: Outcome): StoredPayload | undefined {
+  return output === undefined ? undefined : storePayload(record, `${record.key}~output`, output);
+}
+
+export function endingWrites(
+  { record }: Held,
+  outcome: Outcome,
+  stored: StoredPayload | undefined,
+  now: number,
+  ifUpdateTime: string | undefined,
+): readonly Write[] {
   const data = {
     state: outcome.kind,
     endedAt: now,

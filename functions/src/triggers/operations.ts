@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { publishDefinition } from '../ledger/definitions.ts';
-import { KilnError } from '../model/errors.ts';
+import { publishWorkflow } from '../ledger/definitions.ts';
+import { codeWorkflows } from '../durable/index.ts';
 import { startRun } from '../runner/runs.ts';
 import { parseDefinition, checkDefinition } from '../engine/preflight.ts';
 import { indexDefinition } from '../engine/definition-index.ts';
@@ -49,15 +49,9 @@ export const operations: Readonly<Record<string, Operation>> = {
     roles: ['author'],
     run: async (runtime, actor, data) => {
       const { definition, note } = definitionInput.parse(data);
-      const published = await publishDefinition(runtime, {
-        accountId: actor.accountId,
-        definition,
-        by: actor.uid,
-        ...(note === undefined ? {} : { note }),
-      });
-      if (!published.ok)
-        throw new KilnError('definition.invalid', `${published.problems.length} problem(s)`, { data: { problems: published.problems } });
-      return published;
+      const publisher = { store: runtime.store, types: runtime.stepTypes, code: codeWorkflows(), now: () => runtime.clock.now() };
+      const publication = { accountId: actor.accountId, definition, publishedBy: actor.uid, ...(note === undefined ? {} : { note }) };
+      return publishWorkflow(publisher, publication);
     },
   },
 };

@@ -13,6 +13,7 @@ import { StoredControl } from '../runner/control.ts';
 import type { Doorbells, Runtime, TimeLimit } from '../runner/runtime.ts';
 import { createStepRegistry } from '../steps/index.ts';
 import { ActionRegistry } from '../steps/action-registry.ts';
+import type { Action } from '../steps/action-registry.ts';
 import type { StepServices } from '../steps/step-type.ts';
 import { CloudTasksDoorbells } from '../timers/doorbells.ts';
 import { TickingDoorbells } from '../timers/ticker.ts';
@@ -27,11 +28,24 @@ import { readConfig } from './config.ts';
 import type { Config } from './config.ts';
 
 let runtime: Runtime | undefined;
+let ownActions: readonly Action[] = actions;
+
+/** A host that brings actions of its own, such as a test's, says so before the first event arrives. */
+export function useActions(more: readonly Action[]): void {
+  ownActions = [...actions, ...more];
+  runtime = undefined;
+}
 
 /** The instance's runtime, made when the first event arrives: discovery at deploy time opens no client. */
 export function productionRuntime(): Runtime {
-  runtime ??= createRuntime(readConfig(process.env));
+  const config = readConfig(process.env);
+  runtime ??= createRuntime(config, config.emulated ? { offset: movedTime } : {});
   return runtime;
+}
+
+/** Test hosts move time by this variable. Deployed, nothing does. */
+function movedTime(): number {
+  return Number(process.env['KILN_CLOCK_OFFSET_MS'] ?? 0);
 }
 
 /** Logs what this process has used so far, where the deployment asks for it. */
@@ -41,11 +55,16 @@ export function countInvocation(): void {
   logger.info(`kiln usage ${JSON.stringify({ pid: process.pid, ...usage })}`);
 }
 
+/** The emulators' clock can be moved: by as much as the local task queue was told. */
+function movedClock(): number {
+  return Number(process.env['KILN_CLOCK_OFFSET_MS'] ?? 0);
+}
+
 /** For test hosts: the same runtime with another clock or services. */
 export function createRuntime(config: Config, replace: Partial<Runtime> & { readonly offset?: () => number } = {}): Runtime {
   const app = getApps()[0] ?? initializeApp({ projectId: config.project });
   const { offset, ...overrides } = replace;
-  const clock = new DatabaseClock(() => Date.now(), offset);
+  const clock = new DatabaseClock(() => Date.now(), offset ?? (config.emulated ? movedClock : undefined));
   const firestore = new FirestoreStore(getFirestore(app));
   const store = observed(config.countUsage ? metered(firestore) : firestore, clock);
   const made: Runtime = {
@@ -72,7 +91,7 @@ export function createRuntime(config: Config, replace: Partial<Runtime> & { read
 
 function createServices(config: Config, store: Runtime['store']): StepServices {
   return {
-    actions: new ActionRegistry(actions),
+    actions: new ActionRegistry(ownActions),
     members: new StoredMembers(store),
     secrets: environmentSecrets(process.env, config.secretNames),
     ...(config.openaiApiKey === undefined
