@@ -11,7 +11,7 @@ import { askText, noticeId, noticeWrites } from './approval-notices.ts';
 import type { Notice } from './approval-notices.ts';
 import { allMembers } from './approval-reading.ts';
 import type { Look } from './approval-reading.ts';
-import { happeningOf, requestOf, verdictWrites } from './approval-verdicts.ts';
+import { answeredBy, happeningOf, requestOf, verdictWrites } from './approval-verdicts.ts';
 import type { Counted } from './approval-verdicts.ts';
 import { dueField } from './due.ts';
 import { appendHistory } from './history.ts';
@@ -84,6 +84,7 @@ async function onwardOf(tx: Transaction, { look, counted, passed, now }: Going):
     deadlineAt: passed.deadlineAt,
     level: approval.level + added.length,
     eligible,
+    answered: answeredBy(approval, counted.verdicts),
   };
   return { approval: next, panels, added, members, alert, wakeAt: nextLook(agenda, next.deadlineAt) };
 }
@@ -134,7 +135,7 @@ function escalations(before: ApprovalRecord, { added, members }: Onward): readon
   });
 }
 
-const movingFields = ['approvers', 'schedule', 'deadlineAt', 'level', 'eligible', 'claimedBy', 'claimedAt'] as const;
+const movingFields = ['answered', 'approvers', 'schedule', 'deadlineAt', 'level', 'eligible', 'claimedBy', 'claimedAt'] as const;
 
 /** Only what changed: a request that is looked at for nothing is not written. */
 export function changesOf(before: ApprovalRecord, after: ApprovalRecord): readonly Write[] {

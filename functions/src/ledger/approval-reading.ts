@@ -36,6 +36,8 @@ export interface Look {
 export interface ApprovalRef {
   readonly accountId: string;
   readonly approvalId: string;
+  /** Whose decision brought the caller here, if one did. */
+  readonly uid?: string;
 }
 
 /** Undefined when there is no such request. */
@@ -45,13 +47,7 @@ export async function readApproval(tx: Transaction, ref: ApprovalRef): Promise<L
   if (found === undefined) return undefined;
   const approval = approvalRecordSchema.parse(found.data);
   const panels = panelsOf(approval);
-  // One person, one decision: there are never more than members.
-  const decisions = await tx.query({ from: paths.decisions(accountId, approvalId), where: [], limit: MEMBERS_MAX });
-  const verdictDocs = await tx.query({ from: paths.verdicts(accountId, approvalId), where: [], limit: MEMBERS_MAX });
-  const submitted = decisions.docs
-    .map((doc): Submitted => ({ uid: doc.id, decision: decisionRecordSchema.parse(doc.data), createdAt: doc.createTime }))
-    .sort((a, b) => a.createdAt - b.createdAt || (a.uid < b.uid ? -1 : 1));
-  const verdicts = verdictDocs.docs.map((doc) => verdictRecordSchema.parse(doc.data));
+  const { submitted, verdicts } = await readAnswers(tx, approval, ref.uid);
   const judged = new Set(verdicts.map((verdict) => verdict.by));
   const stepDoc = (await tx.get([paths.step(accountId, approval.runId, approval.stepKey)])).docs[0];
   const held = stepDoc === undefined ? undefined : heldStep(stepDoc);
@@ -67,6 +63,29 @@ export async function readApproval(tx: Transaction, ref: ApprovalRef): Promise<L
     unjudged: submitted.filter(({ uid }) => !judged.has(uid)),
     ...(await readShown(tx, approval)),
   };
+}
+
+/**
+ * The decisions and verdicts of everybody who could have made one, read by their names: a query would lock more than these
+ * documents, and requests that have nothing to do with each other would wait for each other.
+ */
+async function readAnswers(tx: Transaction, approval: ApprovalRecord, uid: string | undefined): Promise<Answers> {
+  const { accountId, approvalId } = approval;
+  const uids = [...new Set([...approval.eligible, ...approval.answered, ...(uid === undefined ? [] : [uid])])];
+  const wanted = uids.flatMap((one) => [paths.decision(accountId, approvalId, one), paths.verdict(accountId, approvalId, one)]);
+  const { docs } = await tx.get(wanted);
+  const submitted = uids.flatMap((one, i): Submitted[] => {
+    const doc = docs[2 * i];
+    return doc === undefined ? [] : [{ uid: one, decision: decisionRecordSchema.parse(doc.data), createdAt: doc.createTime }];
+  });
+  const verdicts = uids.flatMap((_, i) => (docs[2 * i + 1] === undefined ? [] : [verdictRecordSchema.parse(docs[2 * i + 1]?.data)]));
+  return { submitted: submitted.sort((a, b) => a.createdAt - b.createdAt || (a.uid < b.uid ? -1 : 1)), verdicts };
+}
+
+interface Answers {
+  /** In the order in which the database received them. */
+  readonly submitted: readonly Submitted[];
+  readonly verdicts: readonly VerdictRecord[];
 }
 
 export function panelsOf(approval: Pick<ApprovalRecord, 'approvers'>): readonly Panel[] {

@@ -2,7 +2,7 @@ import { faultOfValues } from '../engine/form.ts';
 import type { Tally } from '../engine/quorum.ts';
 import { nameOf } from '../engine/verdict.ts';
 import type { Judgement, Request, Submitted } from '../engine/verdict.ts';
-import type { VerdictRecord } from '../model/approval.ts';
+import type { ApprovalRecord, VerdictRecord } from '../model/approval.ts';
 import { paths } from '../model/paths.ts';
 import type { Look } from './approval-reading.ts';
 import type { Happening } from './history.ts';
@@ -72,4 +72,9 @@ export function happeningOf(verdict: VerdictRecord, { approval, members, submitt
       decidedAt: verdict.decidedAt,
     },
   };
+}
+
+/** Everybody who has been answered, with those of now. */
+export function answeredBy(approval: ApprovalRecord, verdicts: readonly VerdictRecord[]): string[] {
+  return [...new Set([...approval.answered, ...verdicts.map((verdict) => verdict.by)])];
 }

@@ -16,7 +16,7 @@ import { noticeWrites } from './approval-notices.ts';
 import { goOn } from './approval-open.ts';
 import { readApproval } from './approval-reading.ts';
 import type { ApprovalRef, Look } from './approval-reading.ts';
-import { happeningOf, requestOf, verdictOf, verdictWrites } from './approval-verdicts.ts';
+import { answeredBy, happeningOf, requestOf, verdictOf, verdictWrites } from './approval-verdicts.ts';
 import type { Counted } from './approval-verdicts.ts';
 import { appendHistory } from './history.ts';
 import { increment, remove } from './store.ts';
@@ -146,7 +146,11 @@ async function end(runtime: Runtime, tx: Transaction, look: Look & Counted, how:
     ...step,
     ...history,
     ...verdicts.flatMap((verdict) => verdictWrites(verdict)),
-    { op: 'update', path: pathOf(approval), data: { ...ending.fields, endedAt: now, due: remove } },
+    {
+      op: 'update',
+      path: pathOf(approval),
+      data: { ...ending.fields, answered: answeredBy(approval, verdicts), endedAt: now, due: remove },
+    },
     { op: 'update', path: paths.run(approval.accountId, approval.runId), data: { pendingApprovals: increment(-1) } },
     ...noticeWrites(approval, members, told, now),
   ];

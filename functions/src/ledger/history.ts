@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { canonicalJson, digest } from '../engine/json.ts';
 import { historyEntrySchema } from '../model/history.ts';
 import type { HistoryEntry } from '../model/history.ts';
@@ -18,9 +19,12 @@ export const GENESIS = '0'.repeat(64);
 const PAGE = 500;
 const ID_DIGITS = 9;
 
+/** Where the chain ends; a document beside the entries, without `n`, so that no list of entries shows it. */
+const HEAD = 'head';
+
 /**
- * The writes that append to a run's history. Reads the newest entry through `tx`, so call it before the first write. Two
- * appenders at once conflict (the id is the number), and one of them goes again.
+ * The writes that append to a run's history. Reads the chain's head through `tx`, so call it before the first write, and once in
+ * a transaction. Two appenders at once conflict, and one of them goes again.
  */
 export function appendHistory(tx: Transaction, ref: RunRef, happenings: readonly Happening[], at: number): Promise<readonly Write[]> {
   return append(tx, paths.historyOf(ref.accountId, ref.runId), happenings, at);
@@ -33,17 +37,28 @@ export function appendAudit(tx: Transaction, accountId: string, happenings: read
 
 async function append(tx: Transaction, collection: string, happenings: readonly Happening[], at: number): Promise<readonly Write[]> {
   if (happenings.length === 0) return [];
-  const { docs } = await tx.query({ from: collection, where: [], orderBy: [['n', 'desc']], limit: 1 });
-  const newest = docs[0] === undefined ? undefined : historyEntrySchema.parse(docs[0].data);
-  return chain(newest, happenings, at).map((entry) => ({ op: 'create', path: `${collection}/${entryId(entry.n)}`, data: entry }));
+  const { docs } = await tx.get([`${collection}/${HEAD}`]);
+  const head = docs[0] === undefined ? undefined : headSchema.parse(docs[0].data);
+  const entries = chain(head === undefined ? undefined : { n: head.last, hash: head.hash }, happenings, at);
+  const last = entries.at(-1);
+  return [
+    ...entries.map((entry): Write => ({ op: 'create', path: `${collection}/${entryId(entry.n)}`, data: entry })),
+    ...(last === undefined ? [] : [{ op: 'set', path: `${collection}/${HEAD}`, data: { v: 1, last: last.n, hash: last.hash } } as const]),
+  ];
 }
+
+const headSchema = z.strictObject({ v: z.literal(1), last: z.number().int().positive(), hash: z.string().length(64) });
 
 export function entryId(n: number): string {
   return String(n).padStart(ID_DIGITS, '0');
 }
 
 /** Links happenings to the end of a chain. Pure. */
-export function chain(newest: HistoryEntry | undefined, happenings: readonly Happening[], at: number): readonly HistoryEntry[] {
+export function chain(
+  newest: Pick<HistoryEntry, 'n' | 'hash'> | undefined,
+  happenings: readonly Happening[],
+  at: number,
+): readonly HistoryEntry[] {
   const entries: HistoryEntry[] = [];
   for (const { kind, by, text, data } of happenings) {
     const before = entries.at(-1) ?? newest;

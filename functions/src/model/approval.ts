@@ -84,6 +84,8 @@ export const approvalRecordSchema = z.strictObject({
   digest: z.string(),
   /** Who may create a decision, stand-ins included; the rules check against it, the engine checks again by the members' documents. */
   eligible: z.array(z.string()),
+  /** Those whose decision has been judged. */
+  answered: z.array(z.string()),
   /** JSON text of the panels (`panelSchema`). */
   approvers: z.string(),
   /** JSON text of the first panel's rule, for people. */

@@ -148,6 +148,7 @@ async function enter(context: EnterContext<Config>): Promise<Entered> {
     sensitive,
     digest: digest(shown),
     eligible: [...possibleDeciders([panel], members, { from: now, to: deadlineAt }, rule)],
+    answered: [],
     approvers: JSON.stringify([panel]),
     quorum: JSON.stringify(panel.quorum),
     rejection: config.rejection ?? 'veto',
@@ -186,7 +187,7 @@ function shownText(config: Config): string {
     }
   }
   if (config.form !== undefined) {
-    const faults = validateAgainst(config.form as Json, (config.values ?? null) as Json);
+    const faults = validateAgainst(config.form, config.values ?? null);
     if (faults[0] !== undefined)
       throw new KilnError(faults[0].code, `the values to correct do not fit the form: ${faults[0].path} ${faults[0].message}`, {
         data: faults,
