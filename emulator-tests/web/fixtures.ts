@@ -66,6 +66,7 @@ export function approval({ now, evidence = [], values, ...fields }: ApprovalInpu
     title,
     sensitive: false,
     eligible: seats,
+    answered: [],
     approvers: JSON.stringify([{ approvers: { departments: ['finance'] }, quorum: 'any', seats }]),
     quorum: '"any"',
     rejection: 'veto',
