@@ -1,123 +1,123 @@
 import { describe, expect, test } from 'vitest';
-import type { RunRecord, RunStatus } from '../model/run.ts';
-import type { StepRecord } from '../model/step.ts';
+import type { RunRecord } from '../model/run.ts';
 import { runStatuses, terminalRunStatuses } from '../model/run.ts';
-import { describeWaiting, waitingReason, waitingReasons } from './waiting-reason.ts';
+import { liveStepStates } from '../model/step.ts';
+import type { StepRecord, Wait } from '../model/step.ts';
+import { waitingReason, waitingReasons } from './waiting-reason.ts';
 
-const now = 1_800_000_000_000;
-const digest = 'a'.repeat(64);
+const run = (more: Partial<RunRecord> = {}): RunRecord => ({
+  v: 1,
+  accountId: 'acme',
+  runId: 'r1',
+  kind: 'graph',
+  workflowId: 'wf',
+  version: 1,
+  hash: 'h',
+  status: 'running',
+  pendingApprovals: 0,
+  input: { size: 4, digest: 'd'.repeat(64), json: 'null' },
+  startedBy: { kind: 'user', id: 'u' },
+  createdAt: 1_000,
+  startedAt: 1_100,
+  chainDepth: 0,
+  ...more,
+});
 
-function run(status: RunStatus = 'running'): RunRecord {
-  return {
-    v: 1,
-    accountId: 'acme',
-    runId: 'r1',
-    kind: 'graph',
-    workflowId: 'w',
-    version: 1,
-    hash: digest,
-    status,
-    pendingApprovals: 0,
-    input: { size: 2, digest, json: '{}' },
-    startedBy: { kind: 'user', id: 'u' },
-    createdAt: now - 60_000,
-    startedAt: now - 59_000,
-    chainDepth: 0,
-  };
-}
+const step = (more: Partial<StepRecord> = {}): StepRecord => ({
+  v: 1,
+  accountId: 'acme',
+  runId: 'r1',
+  key: 'pay',
+  stepId: 'pay',
+  type: 'http',
+  kind: 'graph',
+  workflowId: 'wf',
+  version: 1,
+  state: 'waiting',
+  gate: 'open',
+  loops: [],
+  seq: 1,
+  activeMs: 0,
+  attempt: 0,
+  attempts: [],
+  createdAt: 2_000,
+  startedAt: 2_100,
+  ...more,
+});
 
-function step(key: string, fields: Partial<StepRecord>): StepRecord {
-  return {
-    v: 1,
-    accountId: 'acme',
-    runId: 'r1',
-    key,
-    stepId: key,
-    type: 'action',
-    kind: 'graph',
-    workflowId: 'w',
-    version: 1,
-    state: 'waiting',
-    gate: 'open',
-    loops: [],
-    seq: 1,
-    activeMs: 0,
-    attempt: 1,
-    attempts: [],
-    createdAt: now - 30_000,
-    ...fields,
-  };
-}
+const kinds = (more: Partial<StepRecord>): string | undefined => waitingReason({ run: run(), steps: [step(more)] })?.kind;
 
-describe('one step', () => {
-  test('waits for people until their deadline, and says what follows', () => {
-    const asked = step('release', { wait: { kind: 'approval', approvalId: 'a1' }, wakeAt: now + 1 });
-    const approvals = new Map([['a1', { title: 'Pay', onDeadline: 'escalate' as const, deadlineAt: now + 5_000, names: ['Ada'] }]]);
-    const reason = waitingReason({ run: run(), steps: [asked], approvals, now });
-    expect(reason).toMatchObject({ waits: { on: 'people', title: 'Pay', names: ['Ada'] }, stepKey: 'release', until: now + 5_000, then: 'escalate' });
-    expect(reason?.may).toContain('extend_deadline');
-    expect(reason?.may).not.toContain('skip');
+describe('why a run waits', () => {
+  test('a decision: by whom, until when, and what happens then', () => {
+    const request = { title: 'Pay 500', eligible: ['ann', 'bob'], deadlineAt: 90_000, onDeadline: 'reject' as const };
+    const approvals = new Map([['a1', request]]);
+    const steps = [step({ wait: { kind: 'approval', approvalId: 'a1' }, wakeAt: 50_000 })];
+    expect(waitingReason({ run: run(), steps, approvals, nameOf: (uid) => uid.toUpperCase() })).toMatchObject({
+      kind: 'approval',
+      stepKey: 'pay',
+      on: 'ANN, BOB',
+      since: 2_100,
+      until: 90_000,
+      then: 'it counts as rejected',
+      bellAt: 50_000,
+      text: '"pay" waits for a decision on "Pay 500" by ANN, BOB.',
+    });
+    const claimed = new Map([['a1', { ...request, claimedBy: 'bob' }]]);
+    expect(waitingReason({ run: run(), steps, approvals: claimed })?.on).toBe('bob');
   });
 
-  test('waits for its next attempt, with the error of the last one', () => {
-    const error = { code: 'http.rate_limited', class: 'retryable' as const, message: 'slow down' };
-    const failed = { n: 2, startedAt: now - 9_000, endedAt: now - 8_000, outcome: 'failed' as const, error };
-    const retrying = step('call', { wait: { kind: 'retry' }, attempt: 2, attempts: [failed], error, wakeAt: now + 4_000 });
-    expect(waitingReason({ run: run(), steps: [retrying], now })).toMatchObject({
-      waits: { on: 'retry', attempt: 3, error },
-      since: now - 8_000,
-      until: now + 4_000,
-      then: 'tries_again',
+  test('a retry: which attempt failed, why, and when the next one is due', () => {
+    const error = { code: 'http.server_error', class: 'retryable' as const, message: 'it answered 503' };
+    expect(waitingReason({ run: run(), steps: [step({ wait: { kind: 'retry' }, attempt: 2, wakeAt: 7_000, error })] })).toMatchObject({
+      kind: 'retry',
+      attempt: 2,
+      nextAttemptAt: 7_000,
+      lastError: { code: 'http.server_error', message: 'it answered 503' },
     });
   });
 
-  test('that is being performed says since when, and when it counts as lost', () => {
-    const working = step('call', { state: 'running', attempts: [{ n: 1, startedAt: now - 3_000 }], lease: { token: 't', until: now + 60_000 } });
-    expect(waitingReason({ run: run(), steps: [working], now })).toMatchObject({ waits: { on: 'attempt', attempt: 1 }, since: now - 3_000, then: 'lost' });
+  test('what an operator may do is what the table of commands allows', () => {
+    const reason = waitingReason({ run: run(), steps: [step({ wait: { kind: 'event', waitId: 'w', event: 'paid', key: '7' } })] });
+    expect(reason?.on).toBe('"paid" for 7');
+    expect(reason?.mayDo.map(({ kind }) => kind)).toEqual(['pause', 'cancel', 'skip', 'override_wait', 'extend_deadline']);
   });
 
-  test('whose time is long over says so, and when the reconciler looks', () => {
-    const late = step('sleep', { wait: { kind: 'timer' }, wakeAt: now - 120_000, due: `2|${String(now - 120_000)}` });
-    expect(waitingReason({ run: run(), steps: [late], now })).toMatchObject({ overdueMs: 120_000, lookedAt: now - 120_000 });
-    expect(waitingReason({ run: run(), steps: [{ ...late, wakeAt: now - 1_000 }], now })?.overdueMs).toBeUndefined();
+  test('what needs a person comes first', () => {
+    const steps = [
+      step({ key: 'a', wait: { kind: 'timer' } }),
+      step({ key: 'b', wait: { kind: 'approval', approvalId: 'x' } }),
+      step({ key: 'c', state: 'unresolved' }),
+      step({ key: 'd', wait: { kind: 'children' } }),
+      step({ key: 'e', state: 'succeeded' }),
+    ];
+    expect(waitingReasons({ run: run(), steps }).map(({ stepKey }) => stepKey)).toEqual(['c', 'b', 'a']);
   });
 
-  test('that was held while the run goes on waits for an operator', () => {
-    const held = step('call', { state: 'ready', gate: 'paused' });
-    expect(waitingReason({ run: run(), steps: [held], now })?.waits).toEqual({ on: 'operator' });
-  });
-
-  test.each([
-    [{ kind: 'event', waitId: 'w', event: 'paid', key: '7' }, 'event'],
-    [{ kind: 'timer' }, 'time'],
-    [{ kind: 'slot', limit: 'llm' }, 'slot'],
+  test.each<[Wait, string]>([
+    [{ kind: 'timer' }, 'timer'],
+    [{ kind: 'slot', limit: 'acme' }, 'slot'],
     [{ kind: 'run', runId: 'r2' }, 'run'],
     [{ kind: 'document', path: 'orders/1' }, 'document'],
-    [{ kind: 'children' }, 'inner_steps'],
-  ] as const)('%o', (wait, on) => {
-    expect(waitingReason({ run: run(), steps: [step('s', { wait })], now })?.waits.on).toBe(on);
-  });
-});
-
-describe('a whole run', () => {
-  test.each(runStatuses)('%s has an answer exactly while it has not ended', (status) => {
-    expect(waitingReasons({ run: run(status), steps: [], now }).length > 0).toBe(!terminalRunStatuses.has(status));
+    [{ kind: 'turn' }, 'beginning'],
+  ])('%o', (wait, kind) => {
+    expect(kinds({ wait })).toBe(kind);
   });
 
-  test('names what people must settle first, and a container only when nothing inside it lives', () => {
-    const steps = [
-      step('each', { wait: { kind: 'children' } }),
-      step('each[0].call', { state: 'running' }),
-      step('each[1].ask', { wait: { kind: 'approval', approvalId: 'a' } }),
-      step('each[2].pay', { state: 'unresolved' }),
-      step('eachother', { wait: { kind: 'children' } }),
-    ];
-    expect(waitingReasons({ run: run(), steps, now }).map((reason) => reason.stepKey)).toEqual(['each[2].pay', 'each[1].ask', 'each[0].call', 'eachother']);
+  test('any run that is not over says why, in a sentence; one that is over says nothing', () => {
+    for (const status of runStatuses) {
+      for (const state of liveStepStates) {
+        const reason = waitingReason({ run: run({ status }), steps: [step({ state })] });
+        if (terminalRunStatuses.has(status)) expect(reason, status).toBeUndefined();
+        else expect(reason?.text, `${status} ${state}`).toMatch(/^.{10,}\.$/);
+      }
+    }
   });
-});
 
-test('each answer is a sentence', () => {
-  const sleeping = step('cooldown', { wait: { kind: 'timer' }, wakeAt: now + 3_600_000 });
-  const reason = waitingReason({ run: run(), steps: [sleeping], now });
-  expect(reason === undefined ? '' : describeWaiting(reason, now)).toBe('"cooldown" sleeps for 30s until 2027-01-15T09:00:00.000Z; then the run goes on.');
+  test('a completed run whose outcome is being checked, or differs', () => {
+    expect(waitingReason({ run: run({ status: 'completed', reconciliation: 'pending' }), steps: [] })?.kind).toBe('check');
+    const mismatch = waitingReason({ run: run({ status: 'completed', reconciliation: 'mismatch' }), steps: [] });
+    expect(mismatch?.kind).toBe('mismatch');
+    expect(mismatch?.mayDo.map(({ kind }) => kind)).toContain('accept_mismatch');
+    expect(waitingReason({ run: run({ status: 'completed', reconciliation: 'reconciled' }), steps: [] })).toBeUndefined();
+  });
 });

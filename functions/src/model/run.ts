@@ -52,6 +52,7 @@ export const runRecordSchema = z.strictObject({
   endedAt: z.number().optional(),
   /** Wall-clock deadline. */
   deadlineAt: z.number().optional(),
+  pausedAt: z.number().optional(),
   /** How many runs started this one in a chain. */
   chainDepth: z.number().int().nonnegative(),
   parent: z.strictObject({ runId: z.string(), stepKey: z.string() }).optional(),
