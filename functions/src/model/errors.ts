@@ -194,10 +194,23 @@ export const errorCodes = {
     class: 'not_retryable',
     help: 'The tool’s name, description or arguments changed since it was approved. Look at the new description and approve it again.',
   },
+  'mcp.tool_failed': {
+    class: 'not_retryable',
+    help: 'The tool ran and reported a failure of its own. With onToolError "continue" the run goes on with what it reported.',
+  },
+  'mcp.server_missing': {
+    class: 'not_retryable',
+    help: 'The account has no MCP server of that id. Add it, and approve the tools that may be called.',
+  },
   'mcp.protocol': {
     class: 'not_retryable',
     help: 'The server refused the call, for example because the arguments do not fit. See the message.',
   },
+  'notify.nobody': {
+    class: 'not_retryable',
+    help: 'Nobody who could be told is an active member of the account. Check names and departments, or invite them.',
+  },
+  'kb.missing': { class: 'not_retryable', help: 'No knowledge base is configured in this deployment.' },
   'kb.too_large': { class: 'not_retryable', help: 'The document is over 400 KB of Markdown. Split it.' },
   'kb.conflict': { class: 'retryable', help: 'The document was changed by others at the same time. It is tried again.' },
   'secret.missing': { class: 'not_retryable', help: 'No secret of that name is configured. Set it with the Firebase CLI and redeploy.' },

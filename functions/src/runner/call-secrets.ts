@@ -18,7 +18,7 @@ export class CallSecrets implements SecretFiller {
     this.#source = source;
   }
 
-  fill<T extends Json>(value: T): T {
+  fillIn<T extends Json>(value: T): T {
     // Only texts change, so the value keeps its shape.
     return resolveSecrets(value, (name) => this.#value(name)) as T;
   }
@@ -32,9 +32,9 @@ export class CallSecrets implements SecretFiller {
     const fields = type.secretFields ?? [];
     if (fields.length === 0) return { config, input };
     const filled = Object.entries(config).flatMap(([field, value]: [string, unknown]) =>
-      field !== 'inputs' && fields.includes(field) && value !== undefined ? [[field, this.fill(value as Json)] as const] : [],
+      field !== 'inputs' && fields.includes(field) && value !== undefined ? [[field, this.fillIn(value as Json)] as const] : [],
     );
-    return { config: { ...config, ...Object.fromEntries(filled) }, input: fields.includes('inputs') ? this.fill(input) : input };
+    return { config: { ...config, ...Object.fromEntries(filled) }, input: fields.includes('inputs') ? this.fillIn(input) : input };
   }
 
   /** Canonical JSON of a value without the secrets. */

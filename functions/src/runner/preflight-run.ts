@@ -9,7 +9,7 @@ import { KilnError } from '../model/errors.ts';
 import type { StepConfig } from '../model/definition.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { SecretSource } from '../services/secrets.ts';
-import { weakness } from './call-secrets.ts';
+import { CallSecrets, weakness } from './call-secrets.ts';
 import type { Runtime } from './runtime.ts';
 import { ownFields } from './resolve.ts';
 
@@ -38,13 +38,14 @@ async function environmentProblems(runtime: Runtime, run: RunRecord, index: Defi
     found.push(...secretProblems(fieldsWithSecrets(place.step, type?.secretFields ?? []), place.path, secrets));
     if (type?.preflight === undefined) continue;
     const config = { ...place.step, ...ownFields(place.step as unknown as Record<string, unknown>) };
-    found.push(...(await type.preflight(config, { index, place, services: runtime.services, accountId: run.accountId })));
+    const context = { index, place, services: runtime.services, accountId: run.accountId, secrets: new CallSecrets(secrets) };
+    found.push(...(await type.preflight(config, context)));
   }
   return found;
 }
 
 function fieldsWithSecrets(step: StepConfig, secretFields: readonly string[]): { [field: string]: Json } {
-  return Object.fromEntries(Object.entries<Json>(step as object).filter(([field]) => secretFields.includes(field)));
+  return Object.fromEntries(Object.entries(step as { readonly [field: string]: Json }).filter(([field]) => secretFields.includes(field)));
 }
 
 /** Secrets that are not there, or cannot be redacted: known before the first step rather than at the call. */

@@ -11,33 +11,38 @@ import type { EffectStepType, Performed, PerformContext } from './step-type.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
-const schema = z.strictObject({
-  type: z.literal('http'),
-  method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).optional(),
-  url: z.string().min(1).max(8_000),
-  query: z.record(z.string(), scalar).optional(),
-  headers: z.record(z.string(), scalar).optional(),
-  /** Sent as JSON. */
-  body: z.json().optional(),
-  /** Sent as a form. */
-  form: z.record(z.string(), scalar).optional(),
-  /** Sent as it is; name its type in the header content-type. */
-  text: z.string().optional(),
-  /** JSON Schema of the answer's JSON. */
-  responseSchema: z.json().optional(),
-  maxBytes: z
-    .number()
-    .int()
-    .min(1)
-    .max(6 * 1024 * 1024)
-    .optional(),
-  /** The request changes nothing: it may be repeated, and needs no approval in a tainted run. GET, HEAD and OPTIONS are so anyway. */
-  readOnly: z.boolean().optional(),
-  /** What the target answers was written by outsiders: the run counts as tainted from here on. */
-  taints: z.boolean().optional(),
-  /** Who allows the request when the run is tainted. Default: approvers and admins. */
-  approvers: approversSchema.optional(),
-});
+const schema = z
+  .strictObject({
+    type: z.literal('http'),
+    method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).optional(),
+    url: z.string().min(1).max(8_000),
+    query: z.record(z.string(), scalar).optional(),
+    headers: z.record(z.string(), scalar).optional(),
+    /** Sent as JSON. */
+    body: z.json().optional(),
+    /** Sent as a form. */
+    form: z.record(z.string(), scalar).optional(),
+    /** Sent as it is; name its type in the header content-type. */
+    text: z.string().optional(),
+    /** JSON Schema of the answer's JSON. */
+    responseSchema: z.json().optional(),
+    maxBytes: z
+      .number()
+      .int()
+      .min(1)
+      .max(6 * 1024 * 1024)
+      .optional(),
+    /** The request changes nothing: it may be repeated, and needs no approval in a tainted run. GET, HEAD and OPTIONS are so anyway. */
+    readOnly: z.boolean().optional(),
+    /** What the target answers was written by outsiders: the run counts as tainted from here on. */
+    taints: z.boolean().optional(),
+    /** Who allows the request when the run is tainted. Default: approvers and admins. */
+    approvers: approversSchema.optional(),
+  })
+  .refine(
+    ({ body, form, text }) => [body, form, text].filter((value) => value !== undefined).length <= 1,
+    'give one of "body", "form" and "text"',
+  );
 type Config = z.infer<typeof schema>;
 
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -148,8 +153,6 @@ function unclear(message: string, cause?: unknown): KilnError {
 }
 
 function bodyOf(config: Config): { readonly body?: string; readonly contentType?: string } {
-  const given = [config.body, config.form, config.text].filter((value) => value !== undefined);
-  if (given.length > 1) throw new KilnError('request.invalid', 'give one of "body", "form" and "text"');
   if (config.body !== undefined) return { body: canonicalJson(config.body), contentType: 'application/json' };
   if (config.form !== undefined) {
     const form = new URLSearchParams(Object.fromEntries(Object.entries(config.form).map(([name, value]) => [name, String(value)])));

@@ -8,6 +8,7 @@ import type { StepRef } from '../model/paths.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { Wait } from '../model/step.ts';
 import type { Write } from '../ledger/store.ts';
+import type { McpServerRecord } from '../model/mcp-server.ts';
 import type { MemberRecord } from '../model/member.ts';
 import type { HttpClient } from '../services/http/client.ts';
 import type { AddressGuard } from '../services/http/guard.ts';
@@ -29,6 +30,12 @@ export interface StepServices {
   readonly http?: HttpClient & Pick<AddressGuard, 'check'>;
   readonly kb?: KnowledgeBase;
   readonly mcp?: McpClient;
+  readonly mcpServers?: McpServers;
+}
+
+/** An account's MCP servers. */
+export interface McpServers {
+  get(accountId: string, serverId: string): Promise<McpServerRecord | undefined>;
 }
 
 /** Reads an account's active members; bounded. */
@@ -39,7 +46,7 @@ export interface MemberSource {
 /** Puts secrets in the place of `{{secret.NAME}}`, for one call. What it handed out is redacted from what the attempt stores. */
 export interface SecretFiller {
   /** Errors: `secret.missing`, `secret.too_short`. */
-  fill<T extends Json>(value: T): T;
+  fillIn<T extends Json>(value: T): T;
 }
 
 /** Facts about the run that any step may use. */
@@ -110,6 +117,7 @@ export interface PreflightContext {
   readonly index: DefinitionIndex;
   readonly place: Place;
   readonly services: StepServices;
+  readonly secrets: SecretFiller;
 }
 
 interface StepTypeBase<C> {
