@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { approveMcpTools, listMcpTools, putMcpServer } from '../ledger/mcp-servers.ts';
 import { StoredMcpServers } from '../ledger/mcp-servers.ts';
+import { loadPayload } from '../ledger/payloads.ts';
 import { KilnError } from '../model/errors.ts';
 import { mcpServerRecordSchema } from '../model/mcp-server.ts';
 import type { McpServerRecord } from '../model/mcp-server.ts';
 import { paths } from '../model/paths.ts';
+import { payloadSchema } from '../model/payload.ts';
 import { createHttpClient } from '../services/http/client.ts';
 import { createGuard } from '../services/http/guard.ts';
 import type { McpClient, ToolCall } from '../services/mcp/pool.ts';
@@ -93,8 +95,9 @@ test('a tool is called with filled-in arguments, the server’s secret header an
     images: [{ mimeType: 'image/png', payload: { parts: 1 } }],
   });
   expect(kit.run(run).tainted).toBe(true);
-  const image = kit.document(paths.payload('test', run.runId, 'go~image0~0'));
-  expect(image).toMatchObject({ text: '"AAAA"' });
+  const [image] = (output as unknown as { images: { payload: unknown }[] }).images;
+  const stored = payloadSchema.parse(image?.payload);
+  expect(await loadPayload(kit.host.store, { accountId: 'test', runId: run.runId }, stored)).toBe('"AAAA"');
   expect(JSON.stringify([...kit.host.store.all()])).not.toContain(CANARY);
 });
 
