@@ -1,5 +1,4 @@
-// The copy that the functions use: the root has another version of it.
-import { z } from '../../functions/node_modules/zod/index.js';
+import { z } from '../../functions/src/testing/zod.testing.ts';
 import { canonicalJson } from '../../functions/src/engine/json.ts';
 import type { Deliver } from '../../functions/src/ledger/outbox.ts';
 import { KilnError } from '../../functions/src/model/errors.ts';
@@ -19,7 +18,7 @@ export interface Execution {
   clean: boolean;
 }
 
-const inputSchema = z.looseObject({});
+const anything: z.ZodType<unknown> = z.looseObject({});
 
 /** The systems that steps act on. `keyed` honours the idempotency key; `charge` does what it is told, each time. */
 export class Outside {
@@ -40,16 +39,16 @@ export class Outside {
     return new ActionRegistry([
       defineAction({
         name: 'keyed',
-        input: inputSchema,
-        output: z.json(),
+        input: anything,
+        output: anything,
         idempotent: true,
-        run: async (input, context) => answerOf(await this.#call(invocation, 'keyed', input, context)),
+        run: (input, context) => this.#call(invocation, 'keyed', input as object, context),
       }),
       defineAction({
         name: 'charge',
-        input: inputSchema,
-        output: z.json(),
-        run: async (input, context) => answerOf(await this.#call(invocation, 'charge', input, context)),
+        input: anything,
+        output: anything,
+        run: (input, context) => this.#call(invocation, 'charge', input as object, context),
       }),
     ]);
   }
@@ -76,7 +75,7 @@ export class Outside {
     };
   }
 
-  async #call(invocation: Invocation, system: 'keyed' | 'charge', given: object, context: ActionContext): Promise<string> {
+  async #call(invocation: Invocation, system: 'keyed' | 'charge', given: object, context: ActionContext): Promise<Answer> {
     const world = this.#world;
     const input = canonicalJson(given);
     const what = `${system} ${context.idempotencyKey.slice(5, 11)} attempt ${context.attempt}`;
@@ -92,7 +91,7 @@ export class Outside {
     this.executions.set(execution.key, [...(this.executions.get(execution.key) ?? []), execution]);
     await this.#happens(invocation, system, execution, context.signal);
     await world.settle(invocation, `call ${what}`, fate);
-    return input;
+    return { did: given };
   }
 
   /** What the system does with the call, and what of that the caller gets to know. */
@@ -143,6 +142,6 @@ export class Outside {
   }
 }
 
-function answerOf(input: string): { readonly did: string } {
-  return { did: input };
+interface Answer {
+  readonly did: object;
 }
