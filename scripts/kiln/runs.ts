@@ -2,6 +2,9 @@ import { collection, doc, getDoc, getDocs, limit, onSnapshot, orderBy, query, se
 import type { DocumentData } from 'firebase/firestore';
 import type { Session } from './connect.ts';
 
+/** The mark by which the reconciler finds a document whose trigger got lost. */
+const UNATTENDED = '0|0000000000000';
+
 /** Steps shown at once; a longer run is read in the web app. */
 const STEPS_SHOWN = 300;
 
@@ -103,6 +106,7 @@ export async function decide(
     outcome,
     digest: String(approval['digest']),
     at: serverTimestamp(),
+    due: UNATTENDED,
     ...(comment === undefined ? {} : { comment }),
   });
   return new Promise((resolve, reject) => {
@@ -137,6 +141,7 @@ export async function command(
     reason,
     at: serverTimestamp(),
     status: 'pending',
+    due: UNATTENDED,
     ...(stepKey === undefined ? {} : { stepKey }),
   });
   return new Promise((resolve, reject) => {
