@@ -1,5 +1,5 @@
 import { parseJson } from '../engine/json.ts';
-import { endingWrites } from '../ledger/transitions.ts';
+import { endingWrites, storedOutput } from '../ledger/transitions.ts';
 import type { Outcome } from '../ledger/transitions.ts';
 import { stepPath } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
@@ -67,7 +67,7 @@ export function undoneWrites(runtime: Runtime, held: Held, outcome: Outcome, { e
   const now = runtime.clock.now();
   const { record } = held;
   const n = decodeBaton(record).undo ?? 0;
-  const ended = endingWrites(held, outcome, now, held.updateTime);
+  const ended = endingWrites(held, outcome, storedOutput(record, outcome), now, held.updateTime);
   if (n === 0) return [...ended, ...compensatedWrites(record, now)];
   const going: Write = { op: 'update', path: paths.run(record.accountId, record.runId), data: { status: 'compensating' } };
   return [...ended, going, undoStep({ execution, from: record, activeMs: record.activeMs, now, opened }, n - 1)];

@@ -6,7 +6,7 @@ import type { Definition } from '../model/definition.ts';
 import type { RunRecord, StartedBy } from '../model/run.ts';
 import type { PinnedVersion } from '../runner/runtime.ts';
 import type { Duration, StepApi } from './step-api.ts';
-import type { Trigger } from './triggers.ts';
+import type { ManualTrigger, Trigger } from './triggers.ts';
 
 /** What the run is about; the same on every replay. */
 export interface RunInfo {
@@ -29,16 +29,12 @@ export interface WorkflowContext<I, P> {
   readonly run: RunInfo;
 }
 
-export interface WorkflowSpec<P, I, O> {
+/** What is the same whatever a workflow's types are. */
+interface WorkflowBase {
   /** Stable: runs are bound to it. */
   readonly id: string;
-  /** Raise it when runs in flight cannot go on with the new code; keep the old version registered until they have ended. Default 1. */
-  readonly version?: number;
   readonly name?: string;
   readonly description?: string;
-  readonly trigger?: Trigger<P> | readonly Trigger<P>[];
-  readonly input?: z.ZodType<I>;
-  readonly output?: z.ZodType<O>;
   /** Limit of active time; waiting does not count. Default 5 minutes. */
   readonly timeout?: Duration;
   /** Limit of wall-clock time. */
@@ -50,16 +46,44 @@ export interface WorkflowSpec<P, I, O> {
   readonly reconcile?: Definition['reconcile'];
   /** What becomes of a failed run that has compensations. Default `compensate`. */
   readonly onError?: 'compensate' | 'fail';
+}
+
+type AnyTrigger = Trigger<unknown>;
+type Schema = z.ZodType | undefined;
+
+/** What starts a run: the trigger's payload; where the trigger leaves it open, what the input schema takes. */
+type PayloadOf<S extends Schema, T extends AnyTrigger> =
+  T extends Trigger<infer P> ? (unknown extends P ? (S extends z.ZodType ? z.input<S> : Json) : P) : Json;
+type InputOf<S extends Schema, T extends AnyTrigger> = S extends z.ZodType ? z.output<S> : PayloadOf<S, T>;
+
+export interface WorkflowSpec<S extends Schema, T extends AnyTrigger, O> extends WorkflowBase {
+  /** Raise it when runs in flight cannot go on with the new code; keep the old version registered until they have ended. Default 1. */
+  readonly version?: number;
+  readonly trigger?: T | readonly T[];
+  readonly input?: S;
+  readonly output?: z.ZodType<O>;
+  run(context: WorkflowContext<InputOf<S, T>, PayloadOf<S, T>>): Promise<O> | O;
+}
+
+/** A workflow as a function. `P` is what starts a run of it, `I` what its code sees, `O` what it returns. */
+export interface CodeWorkflow<I, O, P> extends WorkflowBase {
+  readonly kind: 'code';
+  readonly version: number;
+  readonly trigger?: AnyTrigger | readonly AnyTrigger[];
+  readonly input?: z.ZodType<I>;
+  readonly output?: z.ZodType<O>;
   run(context: WorkflowContext<I, P>): Promise<O> | O;
 }
 
-export interface CodeWorkflow<I, O, P> extends Omit<WorkflowSpec<P, I, O>, 'version'> {
+/** A workflow whose types do not matter: in the registry and to the planner. */
+export interface AnyCodeWorkflow extends WorkflowBase {
   readonly kind: 'code';
   readonly version: number;
+  readonly trigger?: AnyTrigger | readonly AnyTrigger[];
+  readonly input?: z.ZodType;
+  readonly output?: z.ZodType;
+  run(context: never): unknown;
 }
-
-/** A workflow whose types do not matter: in the registry and to the planner. */
-export type AnyCodeWorkflow = CodeWorkflow<never, unknown, never>;
 
 const idPattern = /^[A-Za-z][A-Za-z0-9_-]{0,127}$/;
 
@@ -68,13 +92,16 @@ const idPattern = /^[A-Za-z][A-Za-z0-9_-]{0,127}$/;
  *
  * @throws Error when it could not be deployed: a bad id, version or duration
  */
-export function defineWorkflow<P = Json, I = P, O = unknown>(spec: WorkflowSpec<P, I, O>): CodeWorkflow<I, O, P> {
+export function defineWorkflow<const S extends Schema = undefined, T extends AnyTrigger = ManualTrigger, O = unknown>(
+  spec: WorkflowSpec<S, T, O>,
+): CodeWorkflow<InputOf<S, T>, O, PayloadOf<S, T>> {
   if (!idPattern.test(spec.id)) throw new Error(`workflow id "${spec.id}": use a letter, then at most 127 letters, digits, "_" or "-"`);
   const version = spec.version ?? 1;
   if (!Number.isInteger(version) || version < 1) throw new Error(`workflow "${spec.id}": version is a whole number from 1`);
   if (spec.timeout !== undefined) parseDuration(spec.timeout, `${spec.id}.timeout`);
   if (spec.deadline !== undefined) parseDuration(spec.deadline, `${spec.id}.deadline`);
-  return { ...spec, kind: 'code', version };
+  // The schema's output is the code's input: that is how both are inferred.
+  return { ...spec, kind: 'code', version } as CodeWorkflow<InputOf<S, T>, O, PayloadOf<S, T>>;
 }
 
 /** The code workflows of a deployment. Several versions of one id may be registered. */

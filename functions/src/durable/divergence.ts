@@ -63,7 +63,11 @@ export function heldOutcomeWrites(runtime: Runtime, held: Held, outcome: Outcome
     ...failed,
     ...state,
   };
-  return [{ op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime }, ...(stored?.writes ?? [])];
+  return [
+    { op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime },
+    ...(stored?.writes ?? []),
+    ...(outcome.also ?? []),
+  ];
 }
 
 function runDiverged({ record }: Held, divergence: Divergence): Write {

@@ -69,13 +69,22 @@ export async function runFunction(
   timeoutMs: number,
 ): Promise<AttemptOutcome> {
   const { record } = claimed;
+  let underWay = false;
+  const stillOurs = async (): Promise<boolean> => (await stillHeld(runtime, claimed)) !== undefined;
+  const call = async (signal: AbortSignal): Promise<unknown> => {
+    underWay = true;
+    try {
+      return await fn({ idempotencyKey: idempotencyKey(record.runId, record.key), attempt: record.attempt, signal });
+    } finally {
+      underWay = false;
+    }
+  };
   try {
-    const stillOurs = async (): Promise<boolean> => (await stillHeld(runtime, claimed)) !== undefined;
-    const context = { idempotencyKey: idempotencyKey(record.runId, record.key), attempt: record.attempt };
-    const value = await runtime.limitTime(timeoutMs, async (signal) => fn({ ...context, signal }), stillOurs);
-    return { kind: 'succeeded', output: canonicalJson(value) };
-  } catch (error) {
-    return { kind: 'error', error: stepErrorRecord(error, runtime.clock.now()) };
+    return { kind: 'succeeded', output: canonicalJson(await runtime.limitTime(timeoutMs, call, stillOurs)) };
+  } catch (thrown) {
+    const error = stepErrorRecord(thrown, runtime.clock.now());
+    // Given up on while it was under way: what it did, or will still do, nobody knows.
+    return { kind: 'error', error: underWay ? { ...error, class: 'unknown_outcome' } : error };
   }
 }
 

@@ -81,7 +81,7 @@ async function outputOf(
 async function failureOf(runtime: Runtime, held: Held, error: unknown): Promise<ErrorRecord> {
   if (error instanceof FunctionThrew) return error.record;
   if (error instanceof StoreRefusal)
-    return toErrorRecord(new KilnError('payload.too_large', `the database refused the writes: ${error.message}`));
+    return toErrorRecord(new KilnError('payload.unsupported', `the database refused the writes: ${error.message}`));
   if (!(error instanceof StoreConflict)) throw error;
   const { docs } = await runtime.store.get([stepPath(held.record)]);
   const now = docs[0] === undefined ? undefined : heldStep(docs[0]);

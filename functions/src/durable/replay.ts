@@ -113,9 +113,10 @@ export class Execution {
   compareWith(live: readonly LiveStep[]): void {
     if (this.divergence !== undefined) return;
     const pending = this.pending();
-    const missing = live.filter(({ key, type }) => !pending.some((call) => call.key === key && call.type === type));
-    const surplus = pending.filter((call) => !live.some(({ key, type }) => key === call.key && type === call.type));
-    if (missing.length > 0 || surplus.length > 0) this.#diverge(`${listed(live)} under way`, this.#waitsFor());
+    const types = new Map(live.map(({ key, type }) => [key, type]));
+    const surplus = pending.filter((call) => types.get(call.key) !== call.type);
+    const missing = pending.length - surplus.length < live.length;
+    if (missing || surplus.length > 0) this.#diverge(`${listed(live)} under way`, this.#waitsFor());
   }
 
   /** A step call: the promise of its result. */

@@ -5,6 +5,7 @@ import type { Runtime } from '../runner/runtime.ts';
 import { decodeBaton } from './baton.ts';
 import type { AnyCodeWorkflow, WorkflowRegistry } from './define-workflow.ts';
 import { divergedWrites } from './divergence.ts';
+import { OneAtATime } from './one-at-a-time.ts';
 import { Execution } from './replay.ts';
 import type { Sources } from './replay.ts';
 import { payloadOf, RunReader } from './run-reader.ts';
@@ -25,6 +26,7 @@ export type Intercept = (record: StepRecord, fn: (context: unknown) => unknown) 
 export class Replayer {
   readonly registry: WorkflowRegistry;
   readonly reader = new RunReader();
+  readonly sweeps = new OneAtATime();
   readonly #intercept: Intercept | undefined;
 
   constructor(registry: WorkflowRegistry, intercept?: Intercept) {

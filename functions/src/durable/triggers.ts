@@ -46,7 +46,7 @@ export interface DocumentTrigger<P> extends TriggerBase<P> {
 }
 
 /** Started by a person, by the API or by another workflow. */
-export interface ManualTrigger<P> extends TriggerBase<P> {
+export interface ManualTrigger<P = unknown> extends TriggerBase<P> {
   readonly kind: 'manual';
 }
 
@@ -83,5 +83,6 @@ export const triggers = {
     overlap: ScheduleTrigger<unknown>['overlap'] = 'skip',
   ): ScheduleTrigger<ScheduleOccurrence> => ({ kind: 'schedule', cron, timeZone, overlap }),
   document: <D = Json>(path: string): DocumentTrigger<CreatedDocument<D>> => ({ kind: 'document', path }),
-  manual: <P = Json>(): ManualTrigger<P> => ({ kind: 'manual' }),
+  /** The payload is what the workflow's input schema takes. */
+  manual: (): ManualTrigger => ({ kind: 'manual' }),
 } as const;

@@ -6,7 +6,7 @@ import { createStep } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
 import { remove } from '../ledger/store.ts';
 import type { Transaction, Write } from '../ledger/store.ts';
-import { activeTime, endingWrites } from '../ledger/transitions.ts';
+import { activeTime, endingWrites, storedOutput } from '../ledger/transitions.ts';
 import type { Outcome } from '../ledger/transitions.ts';
 import { KilnError } from '../model/errors.ts';
 import type { ErrorRecord } from '../model/errors.ts';
@@ -70,7 +70,8 @@ export async function turnWrites(turn: Turn): Promise<readonly Write[]> {
   const others = opened.live.filter(({ key }) => !gone.has(key));
   const abandoned = new Set(execution.abandoned().map((call) => call.key));
   const staying = others.filter(({ key }) => !abandoned.has(key));
-  const added = execution.pending().filter((call) => !opened.live.some(({ key }) => key === call.key));
+  const known = new Set(opened.live.map(({ key }) => key));
+  const added = execution.pending().filter((call) => !known.has(call.key));
   const end = endOf(execution, staying.length, added.length);
   const made = opened.journal.made + (end === undefined ? added.length : 0);
   const appended = append(opened.journal, opened.lastChunk, execution.fresh, made);
@@ -132,7 +133,7 @@ function returned({ workflow }: Execution, value: unknown): End {
 }
 
 function endedWrites({ held, outcome, also }: EndedStep, now: number): readonly Write[] {
-  const [update, ...parts] = endingWrites(held, outcome, now, held.updateTime);
+  const [update, ...parts] = endingWrites(held, outcome, storedOutput(held.record, outcome), now, held.updateTime);
   if (update === undefined || update.op !== 'update') throw new KilnError('internal', 'the end of a step is an update of it');
   const { record } = held;
   // The journal goes on without this copy of it.

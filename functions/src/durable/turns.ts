@@ -6,6 +6,7 @@ import { StoreConflict } from '../ledger/store.ts';
 import type { Outcome } from '../ledger/transitions.ts';
 import { KilnError } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
+import type { StepRecord } from '../model/step.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { decodeBaton } from './baton.ts';
 import { heldOutcomeWrites } from './divergence.ts';
@@ -48,6 +49,11 @@ export async function takeTurns(replayer: Replayer, runtime: Runtime, held: Held
     await commitOutcome(replayer, runtime, { held, outcome: await keptOutcome(runtime.store, held) });
     return;
   }
+  // An instance may perform many steps of a run at once: one sweep serves them all.
+  return replayer.sweeps.run(paths.run(record.accountId, record.runId), () => sweep(replayer, runtime, record));
+}
+
+async function sweep(replayer: Replayer, runtime: Runtime, record: StepRecord): Promise<void> {
   try {
     for (let more = true; more;) {
       const found = await runtime.store.query({
@@ -60,8 +66,9 @@ export async function takeTurns(replayer: Replayer, runtime: Runtime, held: Held
         const { docs } = await tx.get(found.docs.map((doc) => doc.path));
         const kept = docs.flatMap((doc) => (doc === undefined ? [] : [heldStep(doc)])).filter(waitsForTurn);
         const ended: EndedStep[] = [];
-        for (const step of kept.sort((a, b) => endOfAttempt(a) - endOfAttempt(b)))
+        for (const step of kept.sort((a, b) => endOfAttempt(a) - endOfAttempt(b))) {
           ended.push({ held: step, outcome: await keptOutcome(tx, step) });
+        }
         for (const write of await replayer.outcomeWrites(runtime, ended, tx)) tx.write(write);
       });
       more = found.docs.length === BATCH;

@@ -32,6 +32,8 @@ export class MemoryHost {
   readonly #ring: (runtime: Runtime, ref: StepRef, hop: number) => Promise<void>;
   readonly #redelivers: (error: unknown) => boolean;
   readonly #concurrent: boolean;
+  /** Called before each ring, at its time. */
+  onRing: ((ref: StepRef) => Promise<void>) | undefined;
 
   constructor(options: {
     readonly now: number;
@@ -105,6 +107,7 @@ export class MemoryHost {
       if (next === undefined || next.at > until) break;
       this.#rings.shift();
       this.#now = Math.max(this.#now, next.at);
+      await this.onRing?.(next.ref);
       await this.#deliver(
         () => this.#ring(this.runtime, next.ref, next.hop),
         () => this.#rings.push({ ...next, at: this.#now }),
@@ -112,6 +115,11 @@ export class MemoryHost {
       await this.settle();
     }
     this.#now = until;
+  }
+
+  /** Forgets every doorbell that is armed: only the reconciler is left. */
+  loseRings(): void {
+    this.#rings = [];
   }
 
   /** When the next doorbell rings, if one is armed. */

@@ -14,6 +14,7 @@ import { attendOutbox } from '../ledger/outbox.ts';
 import { loadPayload, storePayload } from '../ledger/payloads.ts';
 import { attendRequest } from '../ledger/requests.ts';
 import { heldStep } from '../ledger/steps.ts';
+import type { Write } from '../ledger/store.ts';
 import { approvalRecordSchema } from '../model/approval.ts';
 import type { ApprovalRecord } from '../model/approval.ts';
 import { commandDocument, decisionDocument } from '../model/client-documents.ts';
@@ -144,19 +145,20 @@ export class TestKit {
     await this.host.settle();
   }
 
-  async sendEvent(
-    name: string,
-    payload: unknown = null,
-    options: { key?: string; runId?: string; eventId?: string } = {},
-  ): Promise<string> {
+  /** Sends an event from outside. The same id twice is one event. */
+  async sendEvent(name: string, payload: unknown = null, options: EventOptions = {}): Promise<void> {
     await this.#seeded;
-    const eventId = options.eventId ?? `event-${(this.#ids += 1)}`;
-    const event = { ...options, eventId, name, payload: parseJson(canonicalJson(payload)), source: 'test' };
-    const stored = storePayload({ accountId: this.accountId, runId: eventId }, '$event', canonicalJson(payload));
-    const record = eventRecord(this.accountId, event, stored.payload, this.runtime.clock.now());
-    await this.runtime.store.commit([{ op: 'create', path: paths.event(this.accountId, eventId), data: record }, ...stored.writes]);
+    await this.runtime.store.commit(this.eventWrites(name, payload, options));
     await this.host.settle();
-    return eventId;
+  }
+
+  /** The documents of an event, to be written when the test wants. */
+  eventWrites(name: string, payload: unknown = null, { eventId = `event-${(this.#ids += 1)}`, ...options }: EventOptions = {}): Write[] {
+    const text = canonicalJson(payload);
+    const stored = storePayload({ accountId: this.accountId, runId: eventId }, '$event', text);
+    const event = { ...options, eventId, name, payload: parseJson(text), source: 'test' };
+    const record = eventRecord(this.accountId, event, stored.payload, this.runtime.clock.now());
+    return [{ op: 'create', path: paths.event(this.accountId, eventId), data: record }, ...stored.writes];
   }
 
   approve(run: TestRun<unknown>, by: string, options: DecisionOptions = {}): Promise<void> {
@@ -204,6 +206,14 @@ export class TestKit {
     const id = `command-${(this.#ids += 1)}`;
     const data = commandDocument({ accountId: this.accountId, runId: run.runId, by: 'operator', at: this.now, kind, reason });
     await this.host.store.commit([{ op: 'create', path: paths.command(this.accountId, run.runId, id), data }]);
+    await this.host.settle();
+  }
+
+  /** Sets an unresolved step going again, as an operator's retry does. */
+  async retryStep(run: TestRun<unknown>, key: string): Promise<void> {
+    const path = paths.step(this.accountId, run.runId, key);
+    await this.runtime.store.commit([{ op: 'update', path, data: { state: 'ready' } }]);
+    await attend(this.runtime, { accountId: this.accountId, runId: run.runId, key }, { kind: 'reconciler' });
     await this.host.settle();
   }
 
@@ -331,6 +341,13 @@ export class TestKit {
       observe: (event) => void this.noticed.push(event),
     };
   }
+}
+
+export interface EventOptions {
+  readonly key?: string;
+  /** Addressed to one run only. */
+  readonly runId?: string;
+  readonly eventId?: string;
 }
 
 export interface DecisionOptions {
