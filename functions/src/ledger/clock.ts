@@ -19,6 +19,11 @@ export class DatabaseClock {
     if (serverTime > 0) this.#skew = serverTime - this.#local();
   }
 
+  /** A commit's time: that of an earlier change where the commit changed nothing, so it only ever moves the clock forward. */
+  observeCommit(serverTime: number): void {
+    if (serverTime > 0) this.#skew = Math.max(this.#skew, serverTime - this.#local());
+  }
+
   now(): number {
     return Math.round(this.#local() + this.#skew + this.#offset());
   }
@@ -35,7 +40,7 @@ export function observed(store: Store, clock: DatabaseClock): Store {
     query: async (query) => see(await store.query(query)),
     commit: async (writes) => {
       const result = await store.commit(writes);
-      clock.observe(result.time);
+      clock.observeCommit(result.time);
       return result;
     },
     transaction: (work) =>

@@ -1,12 +1,24 @@
 import { FieldValue, Timestamp } from '@google-cloud/firestore';
-import type { DocumentSnapshot, Firestore, Query as FirestoreQuery, QueryDocumentSnapshot, Transaction as FirestoreTransaction } from '@google-cloud/firestore';
+import type {
+  DocumentReference,
+  DocumentSnapshot,
+  Firestore,
+  Query as FirestoreQuery,
+  QueryDocumentSnapshot,
+  Transaction as FirestoreTransaction,
+  WriteResult,
+} from '@google-cloud/firestore';
 import { StoreConflict, StoreRefusal } from './store.ts';
-import type { CommitResult, Fields, Query, QueryResult, ReadResult, Snapshot, Store, Transaction, Write } from './store.ts';
+import type { CommitResult, Query, QueryResult, ReadResult, Snapshot, Store, Transaction, Write } from './store.ts';
+import { checkQuery, checkReadsFirst, isIncrement, isRemove, storedBatches } from './stored-fields.ts';
+import type { StoredFields, StoredWrite } from './stored-fields.ts';
 
 const TRANSACTION_TRIES = 12;
 
-/** gRPC status codes that mean "a precondition did not hold". */
-const CONFLICT_CODES: ReadonlySet<number> = new Set([5 /* NOT_FOUND */, 6 /* ALREADY_EXISTS */, 9 /* FAILED_PRECONDITION */]);
+/** gRPC status codes that mean "a precondition did not hold", or "others were quicker, nothing was written". */
+const CONFLICT_CODES: ReadonlySet<number> = new Set([
+  5 /* NOT_FOUND */, 6 /* ALREADY_EXISTS */, 9 /* FAILED_PRECONDITION */, 10 /* ABORTED */,
+]);
 const INVALID_ARGUMENT = 3;
 
 /** The store on Firestore, by the Admin SDK's client. */
@@ -24,33 +36,78 @@ export class FirestoreStore implements Store {
   }
 
   async query(query: Query): Promise<QueryResult> {
-    const found = await buildQuery(this.#db, query).get();
+    const found = await buildQuery(this.#db, query).get().catch(rethrow);
     return { docs: found.docs.map(snapshotOfExisting), readTime: found.readTime.toMillis() };
   }
 
   async commit(writes: readonly Write[]): Promise<CommitResult> {
-    const batch = this.#db.batch();
-    for (const write of writes) {
-      const ref = this.#db.doc(write.path);
-      if (write.op === 'create') batch.create(ref, encode(write.data));
-      else if (write.op === 'set') batch.set(ref, encode(write.data));
-      else if (write.op === 'update') batch.update(ref, encode(write.data), precondition(write.ifUpdateTime));
-      else batch.delete(ref, write.ifUpdateTime === undefined ? {} : precondition(write.ifUpdateTime));
-    }
-    const results = await batch.commit().catch(rethrow);
-    const last = results[0];
-    if (last === undefined) return { time: 0, updateTime: '' };
-    return { time: last.writeTime.toMillis(), updateTime: token(last.writeTime) };
+    const batches = storedBatches(writes);
+    const last = batches.pop() ?? [];
+    for (const batch of batches) await this.#commitBatch(batch);
+    const results = await this.#commitBatch(last);
+    const [first] = results;
+    if (first === undefined) return { time: 0, updateTime: '' };
+    const time = Math.max(...results.map((result) => result.writeTime.toMillis()));
+    return { time, updateTime: token(first.writeTime) };
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#db.runTransaction(async (tx) => work(new FirestoreTransactionView(this.#db, tx)), { maxAttempts: TRANSACTION_TRIES }).catch(rethrow);
+    return this.#db
+      .runTransaction(
+        async (tx) => {
+          const view = new FirestoreTransactionView(this.#db, tx);
+          const result = await work(view);
+          const batches = storedBatches(view.writes);
+          const last = batches.pop() ?? [];
+          for (const batch of batches) await this.#commitBatch(batch);
+          for (const write of last) apply(tx, this.#db.doc(write.path), write);
+          return result;
+        },
+        { maxAttempts: TRANSACTION_TRIES },
+      )
+      .catch(rethrow);
+  }
+
+  async #commitBatch(writes: readonly StoredWrite[]): Promise<readonly WriteResult[]> {
+    const batch = this.#db.batch();
+    for (const write of writes) apply(batch, this.#db.doc(write.path), write);
+    return batch.commit().catch(rethrow);
+  }
+}
+
+/** What a batch and a transaction have in common. */
+interface Target {
+  create(ref: DocumentReference, data: object): unknown;
+  set(ref: DocumentReference, data: object): unknown;
+  update(ref: DocumentReference, data: object, precondition: { lastUpdateTime: Timestamp } | { exists: true }): unknown;
+  delete(ref: DocumentReference, precondition?: { lastUpdateTime: Timestamp }): unknown;
+}
+
+function apply(target: Target, ref: DocumentReference, write: StoredWrite): void {
+  switch (write.op) {
+    case 'create':
+      target.create(ref, encode(write.fields));
+      return;
+    case 'set':
+      target.set(ref, encode(write.fields));
+      return;
+    case 'update':
+      target.update(
+        ref,
+        encode(write.fields),
+        write.ifUpdateTime === undefined ? { exists: true } : { lastUpdateTime: timeOf(write.ifUpdateTime) },
+      );
+      return;
+    case 'delete':
+      if (write.ifUpdateTime === undefined) target.delete(ref);
+      else target.delete(ref, { lastUpdateTime: timeOf(write.ifUpdateTime) });
   }
 }
 
 class FirestoreTransactionView implements Transaction {
   readonly #db: Firestore;
   readonly #tx: FirestoreTransaction;
+  readonly writes: Write[] = [];
 
   constructor(db: Firestore, tx: FirestoreTransaction) {
     this.#db = db;
@@ -58,25 +115,24 @@ class FirestoreTransactionView implements Transaction {
   }
 
   async get(paths: readonly string[]): Promise<ReadResult> {
+    checkReadsFirst(this.writes);
     if (paths.length === 0) return { docs: [], readTime: 0 };
     return readResult(await this.#tx.getAll(...paths.map((path) => this.#db.doc(path))));
   }
 
   async query(query: Query): Promise<QueryResult> {
+    checkReadsFirst(this.writes);
     const found = await this.#tx.get(buildQuery(this.#db, query));
     return { docs: found.docs.map(snapshotOfExisting), readTime: found.readTime.toMillis() };
   }
 
   write(write: Write): void {
-    const ref = this.#db.doc(write.path);
-    if (write.op === 'create') this.#tx.create(ref, encode(write.data));
-    else if (write.op === 'set') this.#tx.set(ref, encode(write.data));
-    else if (write.op === 'update') this.#tx.update(ref, encode(write.data), precondition(write.ifUpdateTime));
-    else this.#tx.delete(ref);
+    this.writes.push(write);
   }
 }
 
 function buildQuery(db: Firestore, query: Query): FirestoreQuery {
+  checkQuery(query);
   let built: FirestoreQuery = typeof query.from === 'string' ? db.collection(query.from) : db.collectionGroup(query.from.group);
   for (const [field, op, value] of query.where) built = built.where(field, op, value);
   for (const [field, direction] of query.orderBy ?? []) built = built.orderBy(field, direction);
@@ -106,32 +162,18 @@ function token(time: Timestamp): string {
   return `${time.seconds}.${time.nanoseconds}`;
 }
 
-function precondition(updateTime: string | undefined): { lastUpdateTime: Timestamp } | { exists: true } {
-  if (updateTime === undefined) return { exists: true };
+function timeOf(updateTime: string): Timestamp {
   const [seconds, nanoseconds] = updateTime.split('.');
-  return { lastUpdateTime: new Timestamp(Number(seconds), Number(nanoseconds)) };
+  return new Timestamp(Number(seconds), Number(nanoseconds));
 }
 
-function encode(data: Fields): Record<string, unknown> {
-  const out: Record<string, unknown> = {};
-  for (const [field, value] of Object.entries(data)) {
-    if (value === undefined) continue;
-    if (isSentinel(value, '$remove')) out[field] = FieldValue.delete();
-    else if (isSentinel(value, '$increment')) out[field] = FieldValue.increment(Number(value.$increment));
-    else out[field] = withoutUndefined(value);
-  }
-  return out;
-}
-
-function isSentinel<K extends string>(value: unknown, key: K): value is Record<K, unknown> {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, key);
-}
-
-/** Records are shallow (payloads are text), so recursion is bounded. */
-function withoutUndefined(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutUndefined);
-  if (typeof value !== 'object' || value === null || value instanceof Timestamp || value instanceof FieldValue) return value;
-  return Object.fromEntries(Object.entries(value).flatMap(([field, inner]) => (inner === undefined ? [] : [[field, withoutUndefined(inner)]])));
+function encode(fields: StoredFields): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([field, value]) => {
+      if (isRemove(value)) return [field, FieldValue.delete()];
+      return [field, isIncrement(value) ? FieldValue.increment(value.$increment) : value];
+    }),
+  );
 }
 
 function rethrow(error: unknown): never {

@@ -1,13 +1,19 @@
+import { sameValue, selected } from './memory-query.ts';
 import { StoreConflict, StoreRefusal } from './store.ts';
-import type { CommitResult, Fields, Filter, Query, QueryResult, ReadResult, Snapshot, Store, Transaction, Write } from './store.ts';
+import type { CommitResult, Query, QueryResult, ReadResult, Snapshot, Store, Transaction, Value, Write } from './store.ts';
+import { checkQuery, checkReadsFirst, DOCUMENT_MAX_BYTES, documentBytes, isIncrement, isRemove, storedBatches } from './stored-fields.ts';
+import type { StoredFields, StoredWrite } from './stored-fields.ts';
 
 interface Doc {
   readonly path: string;
   readonly id: string;
   readonly collection: string;
-  data: Record<string, unknown>;
-  createTime: number;
-  version: number;
+  readonly data: Readonly<Record<string, Value>>;
+  readonly createTime: number;
+  /** Of the last change, ms. */
+  readonly changeTime: number;
+  /** Number of the commit that changed it last. */
+  readonly version: number;
 }
 
 export type StoreOperation =
@@ -24,10 +30,12 @@ export interface MemoryStoreHooks {
   created?(snapshot: Snapshot): void;
 }
 
-const MAX_DOCUMENT_CHARS = 1_000_000;
 const TRANSACTION_TRIES = 12;
 
-/** A store in memory with Firestore's rules: preconditions, create-once, serialisable transactions, a document limit. */
+/**
+ * A store in memory with Firestore's rules: preconditions, create-once, serialisable transactions, limits, the order of queries.
+ * Documents are frozen: whoever changes what was read or written finds out at once.
+ */
 export class MemoryStore implements Store {
   readonly #docs: Map<string, Doc>;
   readonly #collections: Map<string, Set<string>>;
@@ -45,59 +53,46 @@ export class MemoryStore implements Store {
 
   /** The same documents as another caller sees them: its operations go through hooks of its own. */
   view(hooks: MemoryStoreHooks): MemoryStore {
-    return new MemoryStore(this.#now, { ...(this.#hooks.created === undefined ? {} : { created: this.#hooks.created }), ...hooks }, this);
+    const created = (snapshot: Snapshot): void => this.#hooks.created?.(snapshot);
+    return new MemoryStore(this.#now, { created, ...hooks }, this);
   }
 
   async get(paths: readonly string[]): Promise<ReadResult> {
     await this.#hooks.before?.({ kind: 'get', paths });
-    const result = this.#read(paths);
+    const result = { docs: paths.map((path) => this.peek(path)), readTime: paths.length === 0 ? 0 : this.#now() };
     await this.#hooks.after?.({ kind: 'get', paths });
     return result;
   }
 
   async query(query: Query): Promise<QueryResult> {
     await this.#hooks.before?.({ kind: 'query', query });
-    const result = { docs: this.#select(query).map(snapshotOf), readTime: this.#now() };
+    const result = { docs: this.#select(query), readTime: this.#now() };
     await this.#hooks.after?.({ kind: 'query', query });
     return result;
   }
 
   async commit(writes: readonly Write[]): Promise<CommitResult> {
-    await this.#hooks.before?.({ kind: 'commit', writes });
-    const result = this.#apply(writes);
-    await this.#hooks.after?.({ kind: 'commit', writes });
-    return result;
+    const batches = storedBatches(writes);
+    const last = batches.pop() ?? [];
+    for (const batch of batches) await this.#operation(writes, () => this.#apply(batch));
+    return this.#operation(writes, () => this.#apply(last));
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      const reads = new Map<string, number>();
-      const queries: { query: Query; seen: string }[] = [];
-      const writes: Write[] = [];
-      const result = await work({
-        get: async (paths) => {
-          const read = await this.get(paths);
-          paths.forEach((path, i) => reads.set(path, read.docs[i] === undefined ? -1 : Number(read.docs[i].updateTime)));
-          return read;
-        },
-        query: async (query) => {
-          const found = await this.query(query);
-          queries.push({ query, seen: fingerprint(found.docs) });
-          return found;
-        },
-        write: (write) => void writes.push(write),
+    for (let attempt = 1; attempt <= TRANSACTION_TRIES; attempt += 1) {
+      const view = new MemoryTransaction(this);
+      const result = await work(view);
+      const batches = storedBatches(view.writes);
+      const last = batches.pop() ?? [];
+      for (const batch of batches) await this.#operation(view.writes, () => this.#apply(batch));
+      const done = await this.#operation(view.writes, () => {
+        if (view.isStale()) return false;
+        this.#apply(last);
+        return true;
       });
-      await this.#hooks.before?.({ kind: 'commit', writes });
-      const stale =
-        [...reads].some(([path, version]) => (this.#docs.get(path)?.version ?? -1) !== version) ||
-        queries.some(({ query, seen }) => fingerprint(this.#select(query).map(snapshotOf)) !== seen);
-      if (!stale) {
-        if (writes.length > 0) this.#apply(writes);
-        await this.#hooks.after?.({ kind: 'commit', writes });
-        return result;
-      }
-      if (attempt >= TRANSACTION_TRIES) throw new StoreConflict('the transaction found no quiet moment');
+      if (done) return result;
     }
+    throw new StoreConflict('the transaction found no quiet moment');
   }
 
   /** Every document, for tests and invariant checks. */
@@ -110,141 +105,153 @@ export class MemoryStore implements Store {
     return doc === undefined ? undefined : snapshotOf(doc);
   }
 
-  #read(paths: readonly string[]): ReadResult {
-    return { docs: paths.map((path) => this.peek(path)), readTime: this.#now() };
+  /** The answer of a query without its I/O. */
+  #select(query: Query): Snapshot[] {
+    checkQuery(query);
+    const { from } = query;
+    const collections =
+      typeof from === 'string'
+        ? [from]
+        : [...this.#collections.keys()].filter((path) => path === from.group || path.endsWith(`/${from.group}`));
+    const docs = collections.flatMap((collection) =>
+      [...(this.#collections.get(collection) ?? [])].flatMap((path) => this.#docs.get(path) ?? []),
+    );
+    return selected(docs, query).map(snapshotOf);
   }
 
-  #apply(writes: readonly Write[]): CommitResult {
-    for (const write of writes) this.#check(write);
-    const time = this.#now();
-    const version = (this.#version.last += 1);
-    const created: Doc[] = [];
+  /** What a query finds, as one text that differs when the answer does. */
+  fingerprint(query: Query): string {
+    return this.#select(query)
+      .map((doc) => `${doc.path}@${doc.updateTime}`)
+      .join('\n');
+  }
+
+  async #operation<T>(writes: readonly Write[], work: () => T): Promise<T> {
+    await this.#hooks.before?.({ kind: 'commit', writes });
+    const result = work();
+    await this.#hooks.after?.({ kind: 'commit', writes });
+    return result;
+  }
+
+  /** All writes, one after the other, or none. Update times are compared with those before the commit. */
+  #apply(writes: readonly StoredWrite[]): CommitResult {
+    const [first] = writes;
+    if (first === undefined) return { time: 0, updateTime: '' };
+    const now = this.#now();
+    const version = this.#version.last + 1;
+    const staged = new Map<string, Doc | undefined>();
     for (const write of writes) {
-      const before = this.#docs.get(write.path);
-      if (write.op === 'delete') {
-        if (before !== undefined) this.#drop(before);
-        continue;
-      }
-      const base = write.op === 'update' && before !== undefined ? before.data : {};
-      const doc = before ?? this.#add(write.path, time);
-      doc.data = merge(base, write.data);
-      doc.version = version;
-      if (before === undefined) created.push(doc);
+      const before = staged.has(write.path) ? staged.get(write.path) : this.#docs.get(write.path);
+      this.#checkPrecondition(write, before);
+      staged.set(write.path, write.op === 'delete' ? undefined : changed(before, write, { now, version }));
+    }
+    this.#version.last = version;
+    const created: Doc[] = [];
+    for (const [path, doc] of staged) {
+      const before = this.#docs.get(path);
+      if (doc === undefined) this.#drop(path);
+      else this.#put(doc);
+      if (doc !== undefined && before === undefined) created.push(doc);
     }
     for (const doc of created) this.#hooks.created?.(snapshotOf(doc));
-    return { time, updateTime: String(version) };
+    const docs = [...staged.values()];
+    const time = Math.max(...docs.map((doc) => doc?.changeTime ?? now));
+    return { time, updateTime: String(docs[0]?.version ?? version) };
   }
 
-  #check(write: Write): void {
-    const doc = this.#docs.get(write.path);
-    if (write.op === 'create' && doc !== undefined) throw new StoreConflict(`${write.path} exists already`);
-    if (write.op === 'update' && doc === undefined) throw new StoreConflict(`${write.path} does not exist`);
-    if (
-      (write.op === 'update' || write.op === 'delete') &&
-      write.ifUpdateTime !== undefined &&
-      String(doc?.version) !== write.ifUpdateTime
-    ) {
-      throw new StoreConflict(`${write.path} has changed`);
-    }
-    if (write.op !== 'delete' && sizeOf(write.data) > MAX_DOCUMENT_CHARS) throw new StoreRefusal(`${write.path} is over 1 MiB`);
+  #checkPrecondition(write: StoredWrite, before: Doc | undefined): void {
+    if (write.op === 'create' && before !== undefined) throw new StoreConflict(`${write.path} exists already`);
+    if (write.op === 'update' && before === undefined) throw new StoreConflict(`${write.path} does not exist`);
+    const fence = write.op === 'update' || write.op === 'delete' ? write.ifUpdateTime : undefined;
+    if (fence !== undefined && String(this.#docs.get(write.path)?.version) !== fence) throw new StoreConflict(`${write.path} has changed`);
   }
 
-  #add(path: string, time: number): Doc {
-    const slash = path.lastIndexOf('/');
-    const doc: Doc = { path, id: path.slice(slash + 1), collection: path.slice(0, slash), data: {}, createTime: time, version: 0 };
-    this.#docs.set(path, doc);
+  #put(doc: Doc): void {
+    this.#docs.set(doc.path, doc);
     let members = this.#collections.get(doc.collection);
     if (members === undefined) this.#collections.set(doc.collection, (members = new Set()));
-    members.add(path);
-    return doc;
+    members.add(doc.path);
   }
 
-  #drop(doc: Doc): void {
-    this.#docs.delete(doc.path);
-    this.#collections.get(doc.collection)?.delete(doc.path);
+  #drop(path: string): void {
+    const doc = this.#docs.get(path);
+    if (doc === undefined) return;
+    this.#docs.delete(path);
+    this.#collections.get(doc.collection)?.delete(path);
+  }
+}
+
+/** Remembers what it read, so that the commit can see whether any of it has changed. */
+class MemoryTransaction implements Transaction {
+  readonly #store: MemoryStore;
+  readonly #reads = new Map<string, string | undefined>();
+  readonly #queries: { readonly query: Query; readonly seen: string }[] = [];
+  readonly writes: Write[] = [];
+
+  constructor(store: MemoryStore) {
+    this.#store = store;
   }
 
-  #select(query: Query): Doc[] {
-    const found: Doc[] = [];
-    for (const [collection, members] of this.#collections) {
-      if (typeof query.from === 'string' ? collection !== query.from : !collection.endsWith(`/${query.from.group}`)) continue;
-      for (const path of members) {
-        const doc = this.#docs.get(path);
-        if (doc !== undefined && query.where.every((filter) => matches(doc.data, filter))) found.push(doc);
-      }
-    }
-    const orders = query.orderBy ?? [];
-    const present = found.filter((doc) => orders.every(([field]) => doc.data[field] !== undefined));
-    present.sort((a, b) => {
-      for (const [field, direction] of orders) {
-        const order = compare(a.data[field], b.data[field]);
-        if (order !== 0) return direction === 'asc' ? order : -order;
-      }
-      return compare(a.path, b.path);
-    });
-    return present.slice(0, query.limit);
+  async get(paths: readonly string[]): Promise<ReadResult> {
+    checkReadsFirst(this.writes);
+    const read = await this.#store.get(paths);
+    paths.forEach((path, i) => this.#reads.set(path, read.docs[i]?.updateTime));
+    return read;
   }
+
+  async query(query: Query): Promise<QueryResult> {
+    checkReadsFirst(this.writes);
+    const found = await this.#store.query(query);
+    this.#queries.push({ query, seen: found.docs.map((doc) => `${doc.path}@${doc.updateTime}`).join('\n') });
+    return found;
+  }
+
+  write(write: Write): void {
+    this.writes.push(write);
+  }
+
+  isStale(): boolean {
+    const changedDoc = [...this.#reads].some(([path, seen]) => this.#store.peek(path)?.updateTime !== seen);
+    return changedDoc || this.#queries.some(({ query, seen }) => this.#store.fingerprint(query) !== seen);
+  }
+}
+
+/** The document after a write; the same one when nothing changes, as Firestore has it. */
+function changed(
+  before: Doc | undefined,
+  write: StoredWrite & { readonly fields: StoredFields },
+  at: { now: number; version: number },
+): Doc {
+  const data = merged(write.op === 'update' ? (before?.data ?? {}) : {}, write.fields);
+  if (before !== undefined && sameValue(before.data, data)) return before;
+  const size = documentBytes(write.path, data);
+  if (size > DOCUMENT_MAX_BYTES) throw new StoreRefusal(`${write.path} would have ${size} bytes; the limit is ${DOCUMENT_MAX_BYTES}`);
+  const slash = write.path.lastIndexOf('/');
+  return {
+    path: write.path,
+    id: write.path.slice(slash + 1),
+    collection: write.path.slice(0, slash),
+    data,
+    createTime: before?.createTime ?? at.now,
+    changeTime: at.now,
+    version: at.version,
+  };
+}
+
+function merged(base: Readonly<Record<string, Value>>, fields: StoredFields): Readonly<Record<string, Value>> {
+  const next: Record<string, Value> = { ...base };
+  for (const [field, value] of Object.entries(fields)) {
+    if (isRemove(value)) delete next[field];
+    else if (isIncrement(value)) next[field] = numberOr0(next[field]) + value.$increment;
+    else next[field] = value;
+  }
+  return Object.freeze(next);
+}
+
+function numberOr0(value: Value | undefined): number {
+  return typeof value === 'number' ? value : 0;
 }
 
 function snapshotOf(doc: Doc): Snapshot {
   return { path: doc.path, id: doc.id, data: doc.data, createTime: doc.createTime, updateTime: String(doc.version) };
-}
-
-function fingerprint(docs: readonly Snapshot[]): string {
-  return docs.map((doc) => `${doc.path}@${doc.updateTime}`).join('\n');
-}
-
-function merge(base: Readonly<Record<string, unknown>>, changes: Fields): Record<string, unknown> {
-  const next = { ...base };
-  for (const [field, value] of Object.entries(changes)) {
-    if (value === undefined) continue;
-    if (isSentinel(value, '$remove')) delete next[field];
-    else if (isSentinel(value, '$increment')) next[field] = (typeof next[field] === 'number' ? next[field] : 0) + Number(value.$increment);
-    else next[field] = value;
-  }
-  return next;
-}
-
-function isSentinel<K extends string>(value: unknown, key: K): value is Record<K, unknown> {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, key);
-}
-
-function matches(data: Readonly<Record<string, unknown>>, [field, op, wanted]: Filter): boolean {
-  const value = data[field];
-  if (value === undefined) return false;
-  switch (op) {
-    case '==':
-      return value === wanted;
-    case 'in':
-      return Array.isArray(wanted) && wanted.includes(value as string);
-    case 'array-contains':
-      return Array.isArray(value) && value.includes(wanted);
-    case '<':
-      return typeof value === typeof wanted && compare(value, wanted) < 0;
-    case '<=':
-      return typeof value === typeof wanted && compare(value, wanted) <= 0;
-    case '>':
-      return typeof value === typeof wanted && compare(value, wanted) > 0;
-    case '>=':
-      return typeof value === typeof wanted && compare(value, wanted) >= 0;
-  }
-}
-
-function compare(a: unknown, b: unknown): number {
-  if (typeof a === 'number' && typeof b === 'number') return a - b;
-  const left = String(a);
-  const right = String(b);
-  return left < right ? -1 : left > right ? 1 : 0;
-}
-
-/** Characters of the strings inside: an estimate that is exact enough for payload parts. */
-function sizeOf(data: Fields): number {
-  let size = 0;
-  const stack: unknown[] = [data];
-  while (stack.length > 0) {
-    const value = stack.pop();
-    if (typeof value === 'string') size += value.length;
-    else if (typeof value === 'object' && value !== null) stack.push(...Object.values(value));
-  }
-  return size;
 }

@@ -6,27 +6,48 @@ import type { Store, Transaction, Write } from './store.ts';
 
 /** Characters of one part; at most 3 bytes each in UTF-8, so a part stays below a document's limit. */
 const PART_CHARS = 300_000;
+const DIGEST_CHARS = 16;
 
 export interface StoredPayload {
   readonly payload: Payload;
-  /** The part documents to write in the same commit. */
+  /** The part documents, for the commit that refers to them. */
   readonly writes: readonly Write[];
 }
 
 /**
- * Prepares canonical JSON text for storing: inline when small, else in parts named after `id`. With `guard`, always in parts, which
- * carry it: the rules let only those read them whom it allows.
+ * Prepares canonical JSON text for storing: inline when small, else in parts. With `guard`, always in parts, which carry it: the
+ * rules let only those read them whom it allows. The ids of parts contain the digest, so that they can be written ahead of the
+ * commit that refers to them: an attempt that has lost its claim never overwrites what the winner stored.
  */
 export function storePayload(ref: RunRef, id: string, text: string, guard?: object): StoredPayload {
   const size = byteLength(text);
   const base = { size, digest: digest(text) };
   if (size <= INLINE_MAX_BYTES && guard === undefined) return { payload: { ...base, json: text }, writes: [] };
-  const count = Math.ceil(text.length / PART_CHARS);
-  const writes = Array.from({ length: count }, (_, part): Write => {
-    const data = { v: 1, text: text.slice(part * PART_CHARS, (part + 1) * PART_CHARS), ...guard };
-    return { op: 'set', path: paths.payload(ref.accountId, ref.runId, `${id}~${part}`), data };
+  const partsId = `${id}~${base.digest.slice(0, DIGEST_CHARS)}`;
+  const parts = partsOf(text);
+  const writes = parts.map((part, number): Write => {
+    const path = paths.payload(ref.accountId, ref.runId, `${partsId}~${number}`);
+    return { op: 'set', path, data: { v: 1, text: part, ...guard }, ahead: true };
   });
-  return { payload: { ...base, parts: count, partsId: id }, writes };
+  return { payload: { ...base, parts: parts.length, partsId }, writes };
+}
+
+/** Cut between characters: half of one cannot be stored. */
+function partsOf(text: string): string[] {
+  const parts: string[] = [];
+  for (let from = 0; from < text.length;) {
+    const wanted = Math.min(text.length, from + PART_CHARS);
+    const to = isInsideCharacter(text, wanted) ? wanted - 1 : wanted;
+    parts.push(text.slice(from, to));
+    from = to;
+  }
+  return parts;
+}
+
+/** Whether the position is between the two halves of a character. */
+function isInsideCharacter(text: string, position: number): boolean {
+  const code = text.codePointAt(position - 1);
+  return position < text.length && code !== undefined && code > 0xffff;
 }
 
 /** The payload's JSON text. Reads its parts when it is not inline. */
