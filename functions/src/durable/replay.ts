@@ -184,7 +184,14 @@ export class Execution {
   #start(): void {
     // The registry holds workflows of any types; the input was checked by this workflow's own schema.
     const workflow = this.workflow as unknown as { run(context: WorkflowContext<unknown, Json>): unknown };
-    const end = (ended: Ended): void => void (this.ended = ended);
+    const end = (ended: Ended): void => {
+      if (!this.#open) {
+        const message =
+          'the run function ended while it should have been waiting for a step: it awaited something that is no step (fetch, a timer, a database read). Put that into step.run';
+        this.fault ??= toErrorRecord(new KilnError('code.foreign_await', message));
+      }
+      this.ended = ended;
+    };
     void (async () =>
       workflow.run({ event: { payload: this.#payload }, input: this.#input(), step: createStepApi(this), run: this.run }))().then(
       (value) => end({ kind: 'returned', value }),

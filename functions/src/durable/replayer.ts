@@ -71,6 +71,11 @@ export class Replayer {
     if (execution.divergence !== undefined) return divergedWrites(runtime, execution.divergence, ended);
     const seen: EndedStep[] = [];
     for (const step of ended) {
+      if (execution.fault !== undefined) {
+        // The run ends whatever this came to; it is still recorded.
+        seen.push(step);
+        continue;
+      }
       // An outcome before this one may have ended the run, or closed this step as the loser of a race.
       if (execution.ended !== undefined || execution.calls.get(step.held.record.key)?.state !== 'pending') continue;
       const { journaled, delivered } = entriesOf(step);
