@@ -21,7 +21,7 @@ const parts: readonly (readonly [string, (bench: OpenBench) => void])[] = [
 
 /** Every store must pass: what the verbs above the port rely on, and what it refuses. */
 export function storeContract(name: string, open: () => Promise<Store>): void {
-  describe(name, () => {
+  describe(`${name} keeps the contract`, () => {
     let store: Store;
     beforeAll(async () => {
       store = await open();
