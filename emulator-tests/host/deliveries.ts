@@ -15,8 +15,8 @@ export interface RetryTimes {
   readonly maxBackoffMs: number;
 }
 
-/** As in production, in a thousandth of the time. */
-export const shortRetryTimes: RetryTimes = { maxAttempts: 12, minBackoffMs: 20, maxBackoffMs: 1_000 };
+/** As in production, where it goes on for a day, in a thousandth of the time. */
+export const shortRetryTimes: RetryTimes = { maxAttempts: 60, minBackoffMs: 20, maxBackoffMs: 1_000 };
 
 export interface DeliveryCounters {
   /** Events that the emulator sent. */
@@ -48,6 +48,8 @@ export interface DeliveryOptions {
   readonly kill: () => void;
 }
 
+const keptFailures = 50;
+
 interface Held {
   readonly release: () => void;
   /** How many later events must pass first. */
@@ -72,6 +74,8 @@ export class Deliveries {
   #inFlight = 0;
   #activity = 0;
   #closed = false;
+  /** Why the last calls failed, newest last. */
+  readonly failures: string[] = [];
   readonly counters: DeliveryCounters = {
     received: 0,
     delivered: 0,
@@ -161,14 +165,14 @@ export class Deliveries {
     const sent = fate.withoutData ? { ...event, body: Buffer.alloc(0) } : event;
     if (fate.withoutData) this.counters.withoutData += 1;
     if (fate.duplicate !== 'none') this.counters.duplicated += 1;
-    const twin = fate.duplicate === 'at-once' ? this.#deliver(sent, key) : undefined;
-    await this.#deliver(sent, key);
+    const twin = fate.duplicate === 'at-once' ? this.#deliver(sent, key, false) : undefined;
+    await this.#deliver(sent, key, true);
     await twin;
-    if (fate.duplicate === 'after-success') await this.#deliver(sent, key);
+    if (fate.duplicate === 'after-success') await this.#deliver(sent, key, false);
     if (!fate.loseAnswer) return;
     this.counters.answersLost += 1;
     await this.#pause(this.#retry.minBackoffMs);
-    await this.#deliver(sent, key);
+    await this.#deliver(sent, key, false);
   }
 
   /** Waits as the fate says; false when the event never arrives. */
@@ -230,10 +234,10 @@ export class Deliveries {
     }
   }
 
-  async #deliver(event: FunctionEvent, key: readonly string[]): Promise<void> {
+  async #deliver(event: FunctionEvent, key: readonly string[], isFirst: boolean): Promise<void> {
     for (let attempt = 1; !this.#closed; attempt += 1) {
       if (attempt > 1) this.counters.redelivered += 1;
-      if (await this.#attempt(event, key, attempt)) return;
+      if (await this.#attempt(event, key, isFirst && attempt === 1)) return;
       if (!event.retry || attempt >= this.#retry.maxAttempts) {
         this.counters.abandoned += 1;
         return;
@@ -242,11 +246,11 @@ export class Deliveries {
     }
   }
 
-  async #attempt(event: FunctionEvent, key: readonly string[], attempt: number): Promise<boolean> {
+  async #attempt(event: FunctionEvent, key: readonly string[], isFirst: boolean): Promise<boolean> {
     this.counters.delivered += 1;
     this.#inFlight += 1;
     this.counters.maxInFlight = Math.max(this.counters.maxInFlight, this.#inFlight);
-    const killAfter = drawKill(this.#seed, this.#faults, key, attempt);
+    const killAfter = isFirst ? drawKill(this.#seed, this.#faults, key) : undefined;
     if (killAfter !== undefined) {
       this.counters.kills += 1;
       void this.#track(this.#pause(killAfter).then(() => this.#kill()));
@@ -255,9 +259,11 @@ export class Deliveries {
       await this.#invoke(event);
       this.counters.succeeded += 1;
       return true;
-    } catch {
+    } catch (error) {
       // The function threw, or its process died: the platform sees no difference.
       this.counters.failed += 1;
+      this.failures.push(`${event.functionName} ${key[1] ?? ''}: ${error instanceof Error ? error.message : String(error)}`);
+      if (this.failures.length > keptFailures) this.failures.shift();
       return false;
     } finally {
       this.#inFlight -= 1;

@@ -65,8 +65,11 @@ export function drawFate(seed: string, faults: EventFaults, key: readonly string
   return { arrival, duplicate, loseAnswer: hits('lose-answer', faults.loseAnswer), withoutData: hits('without-data', faults.withoutData) };
 }
 
-/** After how many ms to kill the process that handles this delivery; undefined mostly. Drawn anew per attempt. */
-export function drawKill(seed: string, faults: EventFaults, key: readonly string[], attempt: number): number | undefined {
-  if (faults.kill === 0 || keyedRandom(seed, 'kill', ...key, attempt) >= faults.kill) return undefined;
-  return keyedRandom(seed, 'kill-ms', ...key, attempt) * faults.killMs;
+/**
+ * After how many ms to kill the process that handles this event; undefined mostly. Drawn once an event: a kill hits every call
+ * in flight, and if their redeliveries were drawn again, one kill would lead to the next for ever.
+ */
+export function drawKill(seed: string, faults: EventFaults, key: readonly string[]): number | undefined {
+  if (faults.kill === 0 || keyedRandom(seed, 'kill', ...key) >= faults.kill) return undefined;
+  return keyedRandom(seed, 'kill-ms', ...key) * faults.killMs;
 }

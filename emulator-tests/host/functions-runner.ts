@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { AbandonedTransactions } from './abandoned-transactions.ts';
 import { startFunctionsServer } from './functions-server.ts';
 import type { DeployedFunction } from './manifest.ts';
-import type { UsageEvent } from './usage.ts';
+import type { TransactionEvent, UsageEvent } from './wire.ts';
 
 /** Where the functions run: in this process, or in one that can be killed. The address stays the same over restarts. */
 export interface FunctionsRunner {
@@ -26,6 +27,7 @@ export interface RunnerOptions {
   readonly module: URL;
   readonly env: Readonly<Record<string, string>>;
   readonly onUsage: (event: UsageEvent) => void;
+  readonly onInvocation: (functionName: string) => void;
 }
 
 /** The admin SDK's default app belongs to one project for the life of a process. */
@@ -48,7 +50,7 @@ export async function runInProcess(options: RunnerOptions): Promise<FunctionsRun
   };
   setEnv(options.env);
   const exports = (await import(options.module.href)) as Record<string, unknown>;
-  const server = await startFunctionsServer({ exports, onUsage: options.onUsage });
+  const server = await startFunctionsServer({ exports, listener: { usage: options.onUsage }, onInvocation: options.onInvocation });
   return {
     url: server.url,
     manifest: server.manifest,
@@ -70,7 +72,9 @@ export async function runInProcess(options: RunnerOptions): Promise<FunctionsRun
 type Message =
   | { readonly type: 'ready'; readonly port: number; readonly manifest: readonly DeployedFunction[] }
   | { readonly type: 'failed'; readonly message: string }
-  | { readonly type: 'usage'; readonly usage: UsageEvent };
+  | { readonly type: 'usage'; readonly usage: UsageEvent }
+  | { readonly type: 'transaction'; readonly transaction: TransactionEvent }
+  | { readonly type: 'invocation'; readonly functionName: string };
 
 const keptLines = 200;
 
@@ -78,8 +82,10 @@ class WorkerRunner implements FunctionsRunner {
   readonly #options: RunnerOptions;
   readonly #env: Record<string, string>;
   readonly #lines: string[] = [];
+  readonly #transactions: AbandonedTransactions;
   #child: ChildProcess | undefined;
   #port = 0;
+  #killing: Promise<void> | undefined;
   #starting: Promise<void>;
   #closed = false;
   manifest: readonly DeployedFunction[] = [];
@@ -87,6 +93,7 @@ class WorkerRunner implements FunctionsRunner {
   constructor(options: RunnerOptions) {
     this.#options = options;
     this.#env = { ...options.env };
+    this.#transactions = new AbandonedTransactions(options.env['FIRESTORE_EMULATOR_HOST'] ?? '', options.env['GCLOUD_PROJECT'] ?? '');
     this.#starting = this.#start();
     // Whoever waits for `ready` gets the error; a start that nobody waits for must not end the test process.
     this.#starting.catch(() => undefined);
@@ -104,14 +111,23 @@ class WorkerRunner implements FunctionsRunner {
     return this.#starting;
   }
 
-  async kill(): Promise<void> {
+  /** Several faults at one moment are one death. */
+  kill(): Promise<void> {
+    this.#killing ??= this.#killOnce().finally(() => {
+      this.#killing = undefined;
+    });
+    return this.#killing;
+  }
+
+  async #killOnce(): Promise<void> {
     await this.#starting;
     const child = this.#child;
     if (child === undefined || this.#closed) return;
-    const gone = once(child, 'exit');
+    // From now on callers wait for the successor, which the listener for `exit` starts: it was added first and so comes first.
+    const replaced = once(child, 'exit').then(() => this.#starting);
+    this.#starting = replaced;
     child.kill('SIGKILL');
-    await gone;
-    await this.#starting;
+    await replaced;
   }
 
   async setEnv(values: Readonly<Record<string, string>>): Promise<void> {
@@ -143,7 +159,7 @@ class WorkerRunner implements FunctionsRunner {
       if (await this.#untilReady(child)) {
         child.once('exit', () => {
           if (this.#closed) return;
-          this.#starting = this.#start();
+          this.#starting = this.#transactions.rollBack().then(() => this.#start());
           this.#starting.catch(() => undefined);
         });
         return;
@@ -173,6 +189,10 @@ class WorkerRunner implements FunctionsRunner {
         switch (message.type) {
           case 'usage':
             return this.#options.onUsage(message.usage);
+          case 'transaction':
+            return this.#transactions.saw(message.transaction);
+          case 'invocation':
+            return this.#options.onInvocation(message.functionName);
           case 'failed':
             return reject(new Error(`The functions module did not load: ${message.message}`));
           case 'ready':

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { expressPackage, type ExpressRequest } from '../functions-packages.ts';
 import { parseJson } from '../services/json-fields.ts';
 import { readManifest, type DeployedFunction } from './manifest.ts';
-import { countAllClients, type UsageEvent } from './usage.ts';
+import { watchAllClients } from './usage.ts';
+import type { WireListener } from './wire.ts';
 
 export interface FunctionsServer {
   readonly port: number;
@@ -18,7 +19,8 @@ export interface FunctionsServerOptions {
   /** The module's exports. */
   readonly exports: Readonly<Record<string, unknown>>;
   readonly port?: number;
-  readonly onUsage: (event: UsageEvent) => void;
+  readonly listener: WireListener;
+  readonly onInvocation: (functionName: string) => void;
 }
 
 type EventFunction = (event: object) => unknown;
@@ -68,9 +70,9 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
   const manifest = readManifest(exports);
   const kinds = new Map(manifest.map((fn) => [fn.name, fn.kind]));
   const running = new AsyncLocalStorage<string>();
-  const stopCounting = countAllClients(() => {
+  const stopCounting = watchAllClients(() => {
     const functionName = running.getStore();
-    return functionName === undefined ? undefined : { functionName, listener: options.onUsage };
+    return functionName === undefined ? undefined : { functionName, listener: options.listener };
   });
 
   const app = expressPackage()();
@@ -80,6 +82,7 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
     if (kinds.get(name) !== 'document') return fail(response, 404, `No document function "${name}".`);
     const event = cloudEvent(request, await readAll(request));
     try {
+      options.onInvocation(name);
       await running.run(name, async () => (exports[name] as EventFunction)(event));
       response.writeHead(200).end();
     } catch (error) {
@@ -97,6 +100,7 @@ export async function startFunctionsServer(options: FunctionsServerOptions): Pro
     if (kind === undefined || kind === 'document') return fail(response, 404, `No function "${name}" that answers HTTP.`);
     if (!parseBody(request, await readAll(request))) return fail(response, 400, 'The body is not JSON.');
     try {
+      options.onInvocation(name);
       await running.run(name, async () => (exports[name] as HttpFunction)(request, response));
     } catch (error) {
       fail(response, 500, error instanceof Error ? (error.stack ?? error.message) : String(error));

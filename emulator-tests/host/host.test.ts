@@ -147,7 +147,9 @@ describe('counting', () => {
     await host.idle();
     await callsOf('counted');
     // Per link a note of the call and the next link or the end; no read, as the event brings the document.
-    expect(host.usage.byFunction()).toEqual({ linkCreated: { reads: 0, writes: 8, deletes: 0, requests: 8, refusedCommits: 0 } });
+    expect(host.usage.byFunction()).toEqual({
+      linkCreated: { invocations: 4, reads: 0, writes: 8, deletes: 0, requests: 8, refusedCommits: 0 },
+    });
     expect(host.usage.writesOf('calls/counted-2')).toBe(1);
   });
 

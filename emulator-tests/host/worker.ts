@@ -10,7 +10,15 @@ process.on('disconnect', () => process.exit(0));
 
 try {
   const exports = (await import(moduleUrl)) as Record<string, unknown>;
-  const server = await startFunctionsServer({ exports, port: Number(port), onUsage: (usage) => process.send?.({ type: 'usage', usage }) });
+  const server = await startFunctionsServer({
+    exports,
+    port: Number(port),
+    listener: {
+      usage: (usage) => process.send?.({ type: 'usage', usage }),
+      transaction: (transaction) => process.send?.({ type: 'transaction', transaction }),
+    },
+    onInvocation: (functionName) => process.send?.({ type: 'invocation', functionName }),
+  });
   process.send?.({ type: 'ready', port: server.port, manifest: server.manifest });
 } catch (error) {
   process.send?.({ type: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) });

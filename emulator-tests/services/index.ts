@@ -46,6 +46,8 @@ export async function startServices(options: ServicesOptions = {}): Promise<Serv
       mail,
       env: {
         CLOUD_TASKS_EMULATOR_HOST: tasks.host,
+        // The Functions emulator overwrites the first name with its own double, which knows neither /v2 nor schedule times.
+        KILN_TASKS_HOST: tasks.host,
         OPENAI_BASE_URL: model.url,
         OPENAI_API_KEY: 'kiln-dev-key',
         KILN_DEFAULT_MODEL: 'kiln-dev-model',

@@ -125,7 +125,7 @@ describe('the real client against the Cloud Tasks double', () => {
     expect(rings).toHaveLength(0);
     const [resumed] = await client.resumeQueue({ name: parent });
     expect(resumed.state).toBe('RUNNING');
-    await vi.waitFor(() => expect(rings).toHaveLength(1));
+    await vi.waitFor(() => expect(rings).toHaveLength(1), { timeout: 10_000 });
     await client.createTask({ parent, task: ringTask('gone', double.tasks.clock.now() + 1_000) });
     const [purged] = await client.purgeQueue({ name: parent });
     expect(Number(purged.purgeTime?.seconds)).toBeGreaterThan(0);
@@ -159,7 +159,7 @@ describe('the real client against the Cloud Tasks double', () => {
     const client = connect(double.port);
     statuses = [503, 500];
     await client.createTask({ parent, task: ringTask('retry', double.tasks.clock.now()) });
-    await vi.waitFor(() => expect(rings).toHaveLength(1));
+    await vi.waitFor(() => expect(rings).toHaveLength(1), { timeout: 10_000 });
     await double.tasks.advance(1_000);
     expect(rings.map((ring) => ring.headers['x-cloudtasks-taskretrycount'])).toEqual(['0', '1', '2']);
     expect(rings[2]?.headers['x-cloudtasks-taskpreviousresponse']).toBe('500');

@@ -165,7 +165,7 @@ describe('the journal', () => {
       (ring) => new Promise((_, reject) => ring.signal.addEventListener('abort', () => reject(new Error('died')))),
     );
     first.create('in-flight', 0);
-    await vi.waitFor(() => expect(first.rings).toHaveLength(1));
+    await vi.waitFor(() => expect(first.rings).toHaveLength(1), { timeout: 10_000 });
     await first.tasks.close();
 
     const counts: string[] = [];

@@ -254,7 +254,7 @@ describe('faults', () => {
     await expect(client({ timeout: 50 }).chat.completions.create(ask('[[fault:timeout]]'))).rejects.toThrow(
       OpenAI.APIConnectionTimeoutError,
     );
-    await vi.waitFor(() => expect(model.stats.inFlight).toBe(0));
+    await vi.waitFor(() => expect(model.stats.inFlight).toBe(0), { timeout: 10_000 });
   });
 
   test('calls in flight are counted', async () => {
