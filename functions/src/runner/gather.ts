@@ -7,9 +7,10 @@ import type { Held } from '../ledger/steps.ts';
 import type { Outcome } from '../ledger/transitions.ts';
 import { KilnError, errorRecordSchema, toErrorRecord } from '../model/errors.ts';
 import type { ErrorCode, ErrorRecord } from '../model/errors.ts';
-import type { StepConfig } from '../model/definition.ts';
+import type { ConditionStep, StepConfig } from '../model/definition.ts';
 import { paths } from '../model/paths.ts';
 import { stepRecordSchema } from '../model/step.ts';
+import type { StepRecord } from '../model/step.ts';
 import type { Runtime } from './runtime.ts';
 import { outputOf } from './scope-reader.ts';
 
@@ -88,7 +89,7 @@ interface LaneScope {
   readonly list: readonly StepConfig[];
 }
 
-/** The result of each scope: its last step's output, followed through conditions; or its recorded failure. */
+/** The result of each scope: the output of the last thing done in it; or its recorded failure. */
 async function laneResults(runtime: Runtime, owner: Held, scopes: readonly LaneScope[]): Promise<LaneResult[]> {
   const results: (LaneResult | undefined)[] = scopes.map(() => undefined);
   for (let from = 0; from < scopes.length; from += PAGE) {
@@ -102,29 +103,41 @@ async function laneResults(runtime: Runtime, owner: Held, scopes: readonly LaneS
   );
 }
 
-interface Search {
-  readonly slot: number;
+interface Candidate {
   readonly key: string;
   readonly step: StepConfig;
+}
+
+/** Where a scope's last output may be: the first candidate that ran has it, or leads to it. */
+interface Search {
+  readonly slot: number;
+  readonly candidates: readonly Candidate[];
+  /** How many of them to read: the likeliest one first. */
+  readonly reads: number;
 }
 
 async function pageResults(runtime: Runtime, owner: Held, page: readonly LaneScope[]): Promise<(LaneResult | undefined)[]> {
   const { accountId, runId } = owner.record;
   const results: (LaneResult | undefined)[] = page.map(() => undefined);
-  let searches: Search[] = page.flatMap(({ prefix, list }, slot) => {
-    const last = list.at(-1);
-    return last === undefined ? [] : [{ slot, key: prefix + last.id, step: last }];
-  });
+  let searches: Search[] = page.map(({ prefix, list }, slot) => ({ slot, candidates: lastFirst(prefix, list), reads: 1 }));
   while (searches.length > 0) {
-    const { docs } = await runtime.store.get(searches.map(({ key }) => paths.step(accountId, runId, key)));
+    const wanted = searches.flatMap(({ candidates, reads }) => candidates.slice(0, reads));
+    const { docs } = await runtime.store.get(wanted.map(({ key }) => paths.step(accountId, runId, key)));
+    const found = new Map(docs.flatMap((doc, i) => (doc === undefined ? [] : [[wanted[i]?.key, doc] as const])));
     const deeper: Search[] = [];
-    for (const [i, { slot, key, step }] of searches.entries()) {
-      const doc = docs[i];
-      const output = doc === undefined ? undefined : await outputOf(runtime.store, stepRecordSchema.parse(doc.data));
-      if (output === undefined) continue;
-      results[slot] = { ok: true, value: output };
-      const inner = isCondition(step) ? lastOfBranch(step, output) : undefined;
-      if (inner !== undefined) deeper.push({ slot, key: `${key}.${inner.part}.${inner.step.id}`, step: inner.step });
+    for (const { slot, candidates, reads } of searches) {
+      const last = candidates.slice(0, reads).find(({ key }) => found.has(key));
+      const doc = last === undefined ? undefined : found.get(last.key);
+      if (last === undefined || doc === undefined) {
+        const rest = candidates.slice(reads);
+        if (rest.length > 0) deeper.push({ slot, candidates: rest, reads: rest.length });
+        continue;
+      }
+      const record = stepRecordSchema.parse(doc.data);
+      const output = await outputOf(runtime.store, record);
+      if (output !== undefined) results[slot] = { ok: true, value: output };
+      const inner = inside(last, record, output);
+      if (inner !== undefined) deeper.push({ slot, ...inner });
     }
     searches = deeper;
   }
@@ -135,11 +148,23 @@ async function pageResults(runtime: Runtime, owner: Held, page: readonly LaneSco
   return results;
 }
 
-function lastOfBranch(step: StepConfig, output: Json): { part: 'then' | 'else'; step: StepConfig } | undefined {
-  if (!isCondition(step) || typeof output !== 'object' || output === null || Array.isArray(output)) return undefined;
-  const part = output['branch'] === 'then' ? 'then' : 'else';
-  const last = (part === 'then' ? step.then : (step.else ?? [])).at(-1);
-  return last === undefined ? undefined : { part, step: last };
+function lastFirst(prefix: string, list: readonly StepConfig[]): Candidate[] {
+  return list.map((step) => ({ key: prefix + step.id, step })).toReversed();
+}
+
+/** What may have been done after a step and because of it: its exception path, and the list that a condition chose. */
+function inside({ key, step }: Candidate, record: StepRecord, output: Json | undefined): Omit<Search, 'slot'> | undefined {
+  const lists = record.state === 'failed' || isCondition(step) ? Object.values(step.onException ?? {}) : [];
+  const exceptions = lists.flatMap((list) => lastFirst(`${key}.onException.`, list));
+  const branch = isCondition(step) ? branchOf(step, output) : undefined;
+  const chosen = branch === undefined ? [] : lastFirst(`${key}.${branch.part}.`, branch.list);
+  const candidates = [...exceptions, ...chosen];
+  return candidates.length === 0 ? undefined : { candidates, reads: exceptions.length + 1 };
+}
+
+function branchOf(step: ConditionStep, output: Json | undefined): { part: 'then' | 'else'; list: readonly StepConfig[] } | undefined {
+  if (typeof output !== 'object' || output === null || Array.isArray(output)) return undefined;
+  return output['branch'] === 'then' ? { part: 'then', list: step.then } : { part: 'else', list: step.else ?? [] };
 }
 
 function failureOf(data: Readonly<Record<string, unknown>>): LaneResult & { ok: false } {
