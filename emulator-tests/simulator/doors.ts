@@ -33,11 +33,6 @@ const doors: Readonly<Record<string, (runtime: Runtime, ids: readonly string[], 
   requests: (runtime, [accountId = '', id = '']) => attendRequest(runtime, accountId, id),
 };
 
-/** Whether a deployed function listens to this collection. */
-export function hasTrigger(collection: string): boolean {
-  return Object.hasOwn(doors, collection);
-}
-
 /** Ids of a path in order: account, run, step and so on. */
 function idsOf(path: string): readonly string[] {
   return path.split('/').filter((_part, i) => i % 2 === 1);
@@ -52,6 +47,7 @@ export interface Office {
 
 export function createDoors(office: Office): Doors {
   return {
+    listens: (path) => Object.hasOwn(doors, path.split('/').at(-2) ?? ''),
     created: (runtime, snapshot, complete) => {
       const door = doors[snapshot.path.split('/').at(-2) ?? ''];
       return door === undefined ? Promise.resolve() : door(runtime, idsOf(snapshot.path), complete ? snapshot : undefined);

@@ -1,3 +1,4 @@
+import { StoreConflict } from '../../functions/src/ledger/store.ts';
 import type { CommitResult, Query, QueryResult, ReadResult, Store, Transaction, Write } from '../../functions/src/ledger/store.ts';
 import { shorten } from './words.ts';
 
@@ -12,6 +13,8 @@ export interface Turnstile {
   settle(what: string, fate: Fate): Promise<void>;
   /** Called at once after a commit has taken place, before anything else happens. */
   committed(writes: readonly Write[]): void;
+  /** A commit found that something else had changed. */
+  conflict(): void;
   /** Called with each path or query that is read. */
   reads(paths: readonly string[], query: Query | undefined): void;
   /** Reads that find nothing and change nothing may pass without a turn; they only cost time. */
@@ -70,7 +73,10 @@ export class GatedStore implements Store {
     return withRetries(async () => {
       const what = inWords(writes);
       const fate = await this.#gate.park(what);
-      const result = await this.#inner.commit(writes);
+      const result = await this.#inner.commit(writes).catch((error: unknown) => {
+        if (error instanceof StoreConflict) this.#gate.conflict();
+        throw error;
+      });
       this.#gate.committed(writes);
       await this.#gate.settle(what, fate);
       return result;
@@ -81,8 +87,10 @@ export class GatedStore implements Store {
     return withRetries(async () => {
       let fate: Fate = 'none';
       let writes: Write[] = [];
+      let tries = 0;
       const result = await this.#inner.transaction(async (tx) => {
         writes = [];
+        if ((tries += 1) > 1) this.#gate.conflict();
         const done = await work({
           get: (paths) => this.#get(tx, paths),
           query: (query) => this.#query(tx, query),

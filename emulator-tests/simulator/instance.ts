@@ -33,7 +33,11 @@ export class Instance {
     const gated = new GatedStore(world.backend, {
       park: (what) => world.park(invocation, what.startsWith('commit') || what.startsWith('tx') ? 'commit' : 'read', what),
       settle: (what, fate) => world.settle(invocation, what, fate),
-      committed: (writes: readonly Write[]) => world.watch.committed(invocation, writes),
+      committed: (writes: readonly Write[]) => {
+        world.written(writes.map(({ path }) => path));
+        world.watch.committed(invocation, writes);
+      },
+      conflict: () => world.counters.fault('commit conflict'),
       reads: (paths: readonly string[], query: Query | undefined) => world.watch.reads(invocation, paths, query),
       passes: (query) => world.nothingFound(query),
     });

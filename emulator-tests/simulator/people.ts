@@ -80,12 +80,15 @@ export class People {
   halt(): void {
     const { random, now } = this.#world;
     const from = now + random.int(10 * MINUTE);
-    const set = (halted: boolean) => (): void => {
-      if (halted) this.#world.counters.fault('kill switch');
-      this.#write([{ op: 'set', path: paths.control, data: { halted, reason: 'simulated' } }]);
-    };
-    this.#world.schedule(from, 'kill switch on', set(true));
-    this.#world.schedule(from + random.int(10 * MINUTE), 'kill switch off', set(false));
+    this.#world.schedule(from, 'kill switch on', () => {
+      this.#world.counters.fault('kill switch');
+      this.#setHalted(true);
+      this.#world.schedule(this.#world.now + random.int(10 * MINUTE), 'kill switch off', () => this.#setHalted(false));
+    });
+  }
+
+  #setHalted(halted: boolean): void {
+    this.#write([{ op: 'set', path: paths.control, data: { halted, reason: 'simulated' } }]);
   }
 
   /** Reacts to what appears. */
@@ -225,10 +228,6 @@ export class People {
   /** When nothing moves any more: what only a person can do. True when there was something. */
   lookAfter(standing: Standing): boolean {
     let acted = false;
-    if (this.#world.store.peek(paths.control)?.data['halted'] === true) {
-      this.#write([{ op: 'set', path: paths.control, data: { halted: false, reason: 'simulated' } }]);
-      acted = true;
-    }
     for (const run of standing.runs()) {
       if (terminalRunStatuses.has(run.status)) continue;
       const live = standing.liveSteps(run);

@@ -1,10 +1,13 @@
 import { indexDefinition } from '../../functions/src/engine/definition-index.ts';
+import { canonicalJson } from '../../functions/src/engine/json.ts';
+import type { Json } from '../../functions/src/engine/json.ts';
 import type { CodePlanner } from '../../functions/src/runner/code-planner.ts';
 import type { Definition } from '../../functions/src/model/definition.ts';
 import { createDoors, KnownDefinitions } from './doors.ts';
 import type { Office } from './doors.ts';
 import type { Counters, FaultRates } from './faults.ts';
 import { generateDefinition } from './generate.ts';
+import { comparable, Oracle } from './oracle.ts';
 import { People } from './people.ts';
 import type { Wish } from './people.ts';
 import { SeededRandom } from './random.ts';
@@ -66,6 +69,7 @@ export async function runSeed(seed: number, options: SimulateOptions = {}): Prom
   for (const wish of wishes) people.start(wish, random.chance(0.5));
   if (random.chance(0.1)) people.halt();
   await play(world, people, outside);
+  if (deterministic && world.failure === undefined) compareWithOracle(world, definitions);
   const { failure } = world;
   return {
     seed,
@@ -78,6 +82,19 @@ export async function runSeed(seed: number, options: SimulateOptions = {}): Prom
     trace: world.trace,
     failure: failure === undefined ? undefined : { invariant: failure instanceof Violation ? failure.invariant : 'unexpected error', message: failure.message },
   };
+}
+
+/** Whatever went wrong on the way, the runs came to what they would have come to without. */
+function compareWithOracle(world: World, definitions: readonly Definition[]): void {
+  const oracle = new Oracle(definitions);
+  for (const run of new Standing(world.store).runs()) {
+    const expected = oracle.run(run.workflowId, JSON.parse(run.input.json ?? 'null') as Json);
+    const found = run.status === 'completed' ? { ok: true, value: comparable(JSON.parse(run.output?.json ?? 'null') as Json) } : { ok: false, code: run.error?.code };
+    const wanted = expected.ok ? { ok: true, value: comparable(expected.value) } : expected;
+    if (canonicalJson(found) === canonicalJson(wanted)) continue;
+    const text = `${run.accountId}/${run.runId} (${run.workflowId}) came to ${canonicalJson(found)} instead of ${canonicalJson(wanted)}`;
+    world.fail(new Violation('the outcome is what the oracle says', text));
+  }
 }
 
 function report(world: World, problems: readonly Violation[]): void {

@@ -67,6 +67,8 @@ export function wakerProblems(standing: Standing): readonly Violation[] {
       if (run.due === undefined) broken(`run ${name} is ${run.status} and nobody will look at it`);
       continue;
     }
+    // Paused before it began: whoever resumes it begins it.
+    if (run.status === 'paused' && run.startedAt === undefined) continue;
     const live = standing.liveSteps(run);
     if (live.length === 0 && run.status !== 'needs_resolution' && run.status !== 'diverged') broken(`run ${name} is ${run.status} without a live step`);
     for (const step of live) {

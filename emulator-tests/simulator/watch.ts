@@ -110,7 +110,7 @@ export class Watch {
       }
       return;
     }
-    if (before !== undefined && before.status !== 'pending' && after.status === 'pending') {
+    if (before !== undefined && after.status === 'pending' && before.startedAt !== undefined) {
       this.broken('only legal transitions', `${path} went back from ${before.status} to pending`);
     }
     if (before?.status === 'pending' && after.status === 'running') counters.operation('run started');
@@ -171,7 +171,7 @@ export class Watch {
   }
 
   /** Judged by the database's clock, which is the world's. */
-  #time({ path, before, after }: Change<StepRecord>): void {
+  #time({ path, before, after, invocation }: Change<StepRecord>): void {
     const { now } = this.#world;
     if (before === undefined) return;
     const byTime = before.state === 'waiting' && before.wakeAt !== undefined && now < before.wakeAt;
@@ -182,7 +182,8 @@ export class Watch {
       this.broken('nothing is acted on before its time', `${path} (${before.wait?.kind}) woke ${(before.wakeAt ?? now) - now} ms early`);
     }
     const lost = after.attempts.at(-1)?.outcome === 'lost' && before.attempts.at(-1)?.outcome !== 'lost';
-    if (lost && before.lease !== undefined && now < before.lease.until) {
+    const byHolder = this.#claims.get(`${path}#${before.attempt}`) === invocation;
+    if (lost && !byHolder && before.lease !== undefined && now < before.lease.until) {
       this.broken('no live lease is taken away', `${path} was called lost ${before.lease.until - now} ms early`);
     }
   }

@@ -14,6 +14,8 @@ import { GrpcError, TaskQueue } from './task-queue.ts';
 
 /** The handlers that deliveries lead to: the same functions that the deployed triggers call. */
 export interface Doors {
+  /** Whether a deployed function is called for new documents of this path. */
+  listens(path: string): boolean;
   created(runtime: Runtime, snapshot: Snapshot, complete: boolean): Promise<void>;
   ring(runtime: Runtime, ring: Ring): Promise<void>;
   reconcile(runtime: Runtime): Promise<void>;
@@ -98,6 +100,9 @@ export class World {
   readonly #pending: Pending[] = [];
   readonly #gates: Gate[] = [];
   readonly #flying = new Set<Invocation>();
+  readonly #due = new Map<string, string>();
+  /** Something was written since everything stood still. */
+  #changed = false;
 
   constructor(seed: number, doors: Doors, options: { readonly tracing?: boolean; readonly faults?: Partial<FaultRates> } = {}) {
     this.random = new SeededRandom(seed);
@@ -172,7 +177,8 @@ export class World {
 
   /** Jumps to the next thing that happens: a pending job, or the tick at which the reconciler would find something due. */
   #passTime(): boolean {
-    if (this.#flying.size === 0) this.watch.quiet();
+    if (this.#flying.size === 0 && this.#changed) this.watch.quiet();
+    this.#changed = false;
     const nextJob = this.#pending.reduce((least, { at }) => Math.min(least, at), Infinity);
     const due = this.#earliestDue();
     const tick = due === Infinity ? Infinity : Math.ceil(Math.max(due, this.now + 1) / TICK_MS) * TICK_MS;
@@ -186,9 +192,8 @@ export class World {
   /** Whether a look for what is due would find nothing now: then it takes no turn. */
   nothingFound({ from, where }: Query): boolean {
     if (typeof from === 'string') return false;
-    for (const { path, data } of this.store.all()) {
-      const { due } = data;
-      if (typeof due !== 'string' || path.split('/').at(-2) !== from.group) continue;
+    for (const [path, due] of this.#due) {
+      if (path.split('/').at(-2) !== from.group) continue;
       if (where.every(([, op, value]) => (op === '>=' ? due >= String(value) : due <= String(value)))) return false;
     }
     return true;
@@ -196,10 +201,18 @@ export class World {
 
   #earliestDue(): number {
     let least = Infinity;
-    for (const { data } of this.store.all()) {
-      if (typeof data['due'] === 'string') least = Math.min(least, dueTime(data['due']));
-    }
+    for (const due of this.#due.values()) least = Math.min(least, dueTime(due));
     return least;
+  }
+
+  /** Keeps in mind what is due, so that time can jump over what nobody would notice. */
+  written(paths: readonly string[]): void {
+    this.#changed = true;
+    for (const path of paths) {
+      const due = this.store.peek(path)?.data['due'];
+      if (typeof due === 'string') this.#due.set(path, due);
+      else this.#due.delete(path);
+    }
   }
 
   /** A handler's next point of I/O: it waits here for its turn. */
@@ -338,8 +351,7 @@ export class World {
     invocation.state = 'done';
     this.#flying.delete(invocation);
     if (error === undefined) return;
-    if (error instanceof StoreConflict) this.counters.fault('commit conflict');
-    else if (!isOfTheWorld(error)) this.fail(new UnexpectedError(invocation.label, error));
+    if (!isOfTheWorld(error)) this.fail(new UnexpectedError(invocation.label, error));
     this.say(`#${invocation.id} fails: ${error instanceof Error ? error.message : String(error)}`);
     this.#again(invocation.job);
   }
@@ -353,7 +365,9 @@ export class World {
   }
 
   #created(snapshot: Snapshot): void {
+    this.written([snapshot.path]);
     this.watch.created(snapshot);
+    if (!this.#doors.listens(snapshot.path)) return;
     const { random, faults } = this;
     const delay = (): number => {
       if (!random.chance(faults.longDelay)) return random.int(300);
@@ -408,6 +422,6 @@ export class UnexpectedError extends Error {
 }
 
 function isOfTheWorld(error: unknown): boolean {
-  if (error instanceof AggregateError) return error.errors.every((one) => one instanceof StoreConflict || isOfTheWorld(one));
-  return error instanceof GrpcError || error instanceof ClientRetries;
+  if (error instanceof AggregateError) return error.errors.every(isOfTheWorld);
+  return error instanceof StoreConflict || error instanceof GrpcError || error instanceof ClientRetries;
 }
