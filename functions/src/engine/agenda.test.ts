@@ -64,3 +64,11 @@ describe('time that passed', () => {
     });
   });
 });
+
+test('with a calendar, the time that a level gets is counted in business hours', () => {
+  const friday = Date.UTC(2026, 11, 4, 16);
+  const calendar = JSON.stringify({ timeZone: 'UTC', from: '09:00', to: '17:00' });
+  const hours = { ...agenda([], [friday + 1]), periodMs: 2 * 3_600_000, calendar };
+  const passed = passTime(hours, { deadlineAt: friday, onDeadline: 'escalate' }, friday);
+  expect(new Date(passed.deadlineAt).toISOString()).toBe('2026-12-07T10:00:00.000Z');
+});

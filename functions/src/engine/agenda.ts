@@ -1,4 +1,5 @@
 import type { Agenda, ApprovalRecord } from '../model/approval.ts';
+import { addBusinessTime, businessCalendarSchema } from './calendar.ts';
 
 type Level = Agenda['ladder'][number];
 
@@ -30,9 +31,14 @@ export function passTime(agenda: Agenda, approval: Pick<ApprovalRecord, 'deadlin
   const remind = remindersAhead.length < agenda.reminders.length && !missed;
   return {
     agenda: { ...agenda, reminders: remindersAhead, ladder: ahead.slice(early.length), reminded: agenda.reminded + (remind ? 1 : 0) },
-    deadlineAt: moved ? now + agenda.periodMs : approval.deadlineAt,
+    deadlineAt: moved ? timeAfter(now, agenda.periodMs, agenda.calendar) : approval.deadlineAt,
     escalate: [...due, ...early],
     remind,
     expired: missed && !moved,
   };
+}
+
+/** So much later: by the clock, or in business hours of a calendar (JSON text). */
+export function timeAfter(start: number, ms: number, calendar: string | undefined): number {
+  return calendar === undefined ? start + ms : addBusinessTime(start, ms, businessCalendarSchema.parse(JSON.parse(calendar)));
 }

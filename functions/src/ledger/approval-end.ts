@@ -94,7 +94,9 @@ function valuesOf({ submitted, shown }: Look, end: End): Json | undefined {
   return edited?.decision.values === undefined ? shown.values : parseJson(edited.decision.values);
 }
 
-function commentsOf({ submitted }: Look, by: readonly string[]): string {
+/** Comments on a sensitive request are not for everybody who reads the run's history or gets a mail about it. */
+function commentsOf({ approval, submitted }: Look, by: readonly string[]): string {
+  if (approval.sensitive) return '';
   const comments = submitted.flatMap(({ uid, decision }) =>
     by.includes(uid) && (decision.comment ?? '') !== '' ? [decision.comment ?? ''] : [],
   );

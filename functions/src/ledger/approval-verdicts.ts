@@ -57,7 +57,7 @@ export function happeningOf(verdict: VerdictRecord, { approval, members, submitt
   const others = verdict.seats.filter((uid) => uid !== verdict.by).map((uid) => nameOf(members, uid));
   const forWhom = others.length === 0 ? '' : ` for ${others.join(', ')}`;
   const decision = submitted.find(({ uid }) => uid === verdict.by)?.decision;
-  const comment = decision?.comment === undefined ? '' : `: ${decision.comment}`;
+  const comment = decision?.comment === undefined || approval.sensitive ? '' : `: ${decision.comment}`;
   const what = `${verdict.name} answered "${verdict.outcome}"${forWhom} to "${approval.title}"${comment}`;
   return {
     kind: verdict.accepted ? 'decision' : 'decision_refused',

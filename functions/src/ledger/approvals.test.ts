@@ -148,8 +148,9 @@ describe('a request', () => {
     expect(approval.shown.json).toBeUndefined();
     const part = [...host.store.all()].find(({ path }) => path.includes('/payloads/ask~shown~'));
     expect(part?.data).toMatchObject({ sensitive: true, approvalId: approval.approvalId });
-    await decide('ada', 'approve');
+    await decide('ada', 'approve', { comment: 'earns too little' });
     expect(await step()).toMatchObject({ state: 'succeeded' });
+    expect(JSON.stringify([await history(), notices(), mails()])).not.toContain('earns too little');
   });
 });
 
@@ -387,6 +388,13 @@ describe('time', () => {
     await host.advance(1 * DAY);
     expect(await request()).toMatchObject({ status: 'expired' });
     expect(await step()).toMatchObject({ error: { code: 'approval.expired' } });
+  });
+
+  test('counted in business hours leaves the weekend out', async () => {
+    // START is Friday, 15 January 2027, 08:00 UTC; the office opens at nine.
+    await open({ deadline: '16h', reminders: ['8h'], calendar: { timeZone: 'UTC', holidays: ['2027-01-18'] } });
+    expect(new Date((await request()).deadlineAt).toISOString()).toBe('2027-01-19T17:00:00.000Z');
+    expect(new Date((await step())?.wakeAt ?? 0).toISOString()).toBe('2027-01-15T17:00:00.000Z');
   });
 
   test('A6 a decision made before the deadline wins, although its trigger is lost and only the deadline comes', async () => {

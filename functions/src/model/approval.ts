@@ -43,6 +43,8 @@ export const agendaSchema = z.strictObject({
   ladder: z.array(z.strictObject({ at: z.number(), approvers: approversSchema, quorum: quorumSchema })),
   /** How much longer the deadline moves with each escalation that the deadline itself causes. */
   periodMs: z.number(),
+  /** JSON text of the business calendar by which times are counted, if there is one. */
+  calendar: z.string().optional(),
   /** Reminders sent so far. */
   reminded: z.number().int().nonnegative(),
   /** The admins know that nobody is left who could decide. */
@@ -99,6 +101,10 @@ export const approvalRecordSchema = z.strictObject({
   outcomes: z.array(z.string()),
   /** Outcomes that need a comment. */
   commentRequired: z.array(z.string()),
+  /** Asked by the engine: `permission` lets a step begin, `correction` takes the place of a step's output. */
+  purpose: z.enum(['permission', 'correction']).optional(),
+  /** Digest of what is permitted: anything else needs to be asked for anew. */
+  subject: z.string().optional(),
   /** JSON Schema text of correctable values, when corrections are allowed. */
   form: z.string().optional(),
   /** One person may take the request on; the others then cannot decide it until it is released. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { nextLook } from '../engine/agenda.ts';
+import { nextLook, timeAfter } from '../engine/agenda.ts';
+import { businessCalendarSchema } from '../engine/calendar.ts';
 import { groupsOf, memberAt, possibleDeciders, presentDeciders, seatsOf } from '../engine/eligibility.ts';
 import { parseDuration } from '../engine/duration.ts';
 import { canonicalJson, digest } from '../engine/json.ts';
@@ -7,9 +8,10 @@ import type { Json } from '../engine/json.ts';
 import type { StepTypeFacts } from '../engine/output-schema.ts';
 import type { Problem } from '../engine/problem.ts';
 import { validateAgainst } from '../engine/schema-check.ts';
+import { OPENING } from '../engine/template-syntax.ts';
 import { approversSchema, evidenceSchema, quorumSchema, rejectingOutcomes, SEATS_MAX } from '../model/approval.ts';
 import type { Agenda, ApprovalRecord, Approvers, Panel, QuorumRule } from '../model/approval.ts';
-import { KilnError } from '../model/errors.ts';
+import { KilnError, toErrorRecord } from '../model/errors.ts';
 import type { MemberRecord } from '../model/member.ts';
 import { paths } from '../model/paths.ts';
 import { askText, noticeWrites } from '../ledger/approval-notices.ts';
@@ -51,6 +53,8 @@ const schema = z.strictObject({
     .array(z.strictObject({ after: duration, approvers: approversSchema, quorum: quorumSchema.optional() }))
     .max(10)
     .optional(),
+  /** Deadline, reminders and escalations count business hours only: two days of eight hours are "16h". */
+  calendar: businessCalendarSchema.optional(),
   claimable: z.boolean().optional(),
 });
 type Config = z.infer<typeof schema>;
@@ -64,7 +68,7 @@ export const approval: WaitStepType<Config> & Pick<StepTypeFacts, 'schemaFields'
   description: 'Asks people to decide, and waits for them, holding no resources.',
   kind: 'wait',
   schema,
-  literalFields: ['form'],
+  literalFields: ['form', 'calendar'],
   schemaFields: ['form'],
   durationFields: ['deadline'],
   outputSchema: (config) => outputSchema(config['form']),
@@ -112,7 +116,24 @@ function problemsOf(config: Config): readonly string[] {
       ? ['onDeadline is "escalate", but there is no escalation']
       : []),
     ...(config.form !== undefined && config.values === undefined ? ['a form corrects values: give "values"'] : []),
+    ...(config.calendar !== undefined && config.deadline === undefined
+      ? ['a calendar counts business hours: state the deadline in them, such as "16h"']
+      : []),
+    ...badTimes(config),
   ];
+}
+
+/** Times in lists, which pre-flight does not check by itself. */
+function badTimes(config: Config): readonly string[] {
+  const times = [...(config.reminders ?? []), ...(config.escalation ?? []).map(({ after }) => after)];
+  return times.flatMap((time) => {
+    if (typeof time === 'string' && time.includes(OPENING)) return [];
+    try {
+      return parseDuration(time) > 0 ? [] : [`${JSON.stringify(time)} is no time after the request`];
+    } catch (error) {
+      return [toErrorRecord(error).message];
+    }
+  });
 }
 
 function namesSomebody(approvers: Approvers | undefined): boolean {
@@ -126,9 +147,8 @@ async function enter(context: EnterContext<Config>): Promise<Entered> {
   const everybody = (await services.members?.list(ref.accountId)) ?? [];
   const rule = { fourEyes: config.fourEyes ?? true, startedBy: await context.starter() };
   const panel = firstPanel(config, everybody, now, rule);
-  const deadlineMs = positive(config.deadline ?? DEFAULT_DEADLINE, 'deadline');
-  const agenda = agendaOf(config, everybody, now, deadlineMs);
-  const deadlineAt = now + deadlineMs;
+  const agenda = agendaOf(config, everybody, now);
+  const deadlineAt = timeAfter(now, agenda.periodMs, agenda.calendar);
   const members = new Map(everybody.map((member) => [member.uid, member] as const));
   const shown = shownText(config);
   const sensitive = config.sensitive === true;
@@ -241,17 +261,21 @@ function quorumWithUids(quorum: QuorumRule, everybody: readonly MemberRecord[]):
   return { groups: quorum.groups.map((group) => ({ ...group, approvers: withUids(group.approvers, everybody) })) };
 }
 
-function agendaOf(config: Config, everybody: readonly MemberRecord[], now: number, deadlineMs: number): Agenda {
-  const reminders = (config.reminders ?? []).map((after, i) => now + positive(after, `reminders[${i}]`));
+function agendaOf(config: Config, everybody: readonly MemberRecord[], now: number): Agenda {
+  const calendar = config.calendar === undefined ? undefined : JSON.stringify(config.calendar);
+  const periodMs = positive(config.deadline ?? DEFAULT_DEADLINE, 'deadline');
+  const deadlineAt = timeAfter(now, periodMs, calendar);
+  const reminders = (config.reminders ?? []).map((after, i) => timeAfter(now, positive(after, `reminders[${i}]`), calendar));
   const ladder = (config.escalation ?? []).map(({ after, approvers, quorum }, i) => ({
-    at: now + positive(after, `escalation[${i}].after`),
+    at: timeAfter(now, positive(after, `escalation[${i}].after`), calendar),
     approvers: withUids(approvers, everybody),
     quorum: quorumWithUids(quorum ?? 'any', everybody),
   }));
   return {
-    reminders: reminders.filter((at) => at < now + deadlineMs).sort((a, b) => a - b),
+    reminders: reminders.filter((at) => at < deadlineAt).sort((a, b) => a - b),
     ladder: ladder.sort((a, b) => a.at - b.at),
-    periodMs: deadlineMs,
+    periodMs,
+    ...(calendar === undefined ? {} : { calendar }),
     reminded: 0,
     alerted: false,
   };
