@@ -14,9 +14,7 @@ import { UsageCounter } from './usage.ts';
 export type { DeliveryCounters, RetryTimes } from './deliveries.ts';
 export type { EventFaults } from './event-faults.ts';
 export type { DeployedFunction } from './manifest.ts';
-export { attachCounter, UsageCounter, type Usage } from './usage.ts';
-export type { UsageEvent } from './wire.ts';
-export { startEventRouter } from './event-router.ts';
+export { attachCounter, UsageCounter } from './usage.ts';
 
 export interface HostOptions {
   /** The module that exports the functions: its source, which Node runs as it is, or what was built of it. */

@@ -3,9 +3,6 @@ import type { CloudTasksOptions } from './cloud-tasks/cloud-tasks.ts';
 import { startDevModel, type DevModelServer } from './dev-model/server.ts';
 import { startMailSink, type MailSinkServer } from './mail-sink/server.ts';
 
-export { MovableClock } from './cloud-tasks/clock.ts';
-export type { Dispatch, TaskAnswer, TaskDelivery } from './cloud-tasks/dispatch.ts';
-export type { TaskFaults } from './cloud-tasks/faults.ts';
 export { startCloudTasks, startDevModel, startMailSink };
 export type { CloudTasksServer, CloudTasksOptions, DevModelServer, MailSinkServer };
 

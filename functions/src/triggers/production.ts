@@ -38,14 +38,8 @@ export function useActions(more: readonly Action[]): void {
 
 /** The instance's runtime, made when the first event arrives: discovery at deploy time opens no client. */
 export function productionRuntime(): Runtime {
-  const config = readConfig(process.env);
-  runtime ??= createRuntime(config, config.emulated ? { offset: movedTime } : {});
+  runtime ??= createRuntime(readConfig(process.env));
   return runtime;
-}
-
-/** Test hosts move time by this variable. Deployed, nothing does. */
-function movedTime(): number {
-  return Number(process.env['KILN_CLOCK_OFFSET_MS'] ?? 0);
 }
 
 /** Logs what this process has used so far, where the deployment asks for it. */
