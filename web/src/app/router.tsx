@@ -37,9 +37,16 @@ const runs = createRoute({
   component: lazyRouteComponent(() => import('../runs/runs-page.tsx'), 'RunsPage'),
 });
 
-const runSearch = (search: Record<string, unknown>): { step?: string; tab?: string } => ({
+interface RunSearch {
+  readonly step?: string;
+  readonly tab?: string;
+  readonly failed?: boolean;
+}
+
+const runSearch = (search: Record<string, unknown>): RunSearch => ({
   ...(typeof search['step'] === 'string' ? { step: search['step'] } : {}),
   ...(typeof search['tab'] === 'string' ? { tab: search['tab'] } : {}),
+  ...(search['failed'] === true ? { failed: true } : {}),
 });
 
 const run = createRoute({

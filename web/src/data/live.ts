@@ -4,6 +4,7 @@ import {
   collection,
   collectionGroup,
   doc,
+  documentId,
   getDoc,
   getDocs,
   limit as limitTo,
@@ -18,6 +19,9 @@ import {
 } from 'firebase/firestore';
 import { services } from './firebase.ts';
 import { countReads } from './reads.ts';
+
+/** Orders by the id of the document, to tell apart what was created in the same millisecond. */
+export const ID_FIELD = '__name__';
 
 /** A query as plain data. A limit is not optional: no listener is open-ended. */
 export interface ListSpec {
@@ -74,7 +78,7 @@ function queryOf(spec: ListSpec): Query {
   return query(
     base,
     ...(spec.where ?? []).map(([field, op, value]) => where(field, op, value)),
-    ...(spec.orderBy ?? []).map(([field, direction]) => orderBy(field, direction)),
+    ...(spec.orderBy ?? []).map(([field, direction]) => orderBy(field === ID_FIELD ? documentId() : field, direction)),
     ...(spec.startAfter === undefined ? [] : [startAfter(...spec.startAfter)]),
     limitTo(spec.limit),
   );
@@ -168,34 +172,36 @@ export function useLiveDoc<T>(path: string | undefined, schema: Schema<T>): Live
 
 /** A limited list, live. Documents that did not change keep their identity. */
 export function useLiveList<T>(spec: ListSpec | undefined, schema: Schema<T>): Live<readonly Item<T>[]> {
-  return useSource(spec === undefined ? undefined : `list:${JSON.stringify(spec)}`, (emit) => {
-    if (spec === undefined) return () => undefined;
-    const items = new Map<string, Item<T> | undefined>();
-    let known = false;
-    const doubt = doubtOf(emit);
-    const stop = onSnapshot(
-      queryOf(spec),
-      { includeMetadataChanges: true },
-      (snapshot) => {
-        const { fromCache } = snapshot.metadata;
-        for (const change of snapshot.docChanges({ includeMetadataChanges: true })) {
-          if (change.type === 'removed') items.delete(change.doc.ref.path);
-          else items.set(change.doc.ref.path, itemOf(change.doc, schema));
-          if (change.type !== 'removed' && !fromCache && !change.doc.metadata.fromCache) countReads(1);
-        }
-        if (fromCache && snapshot.empty && !known) return doubt.hold();
-        doubt.end();
-        known = true;
-        const value = snapshot.docs.flatMap((document) => items.get(document.ref.path) ?? []);
-        emit({ state: 'ready', value, fromCache, unreadable: snapshot.size - value.length });
-      },
-      (error) => emit({ state: 'failed', error }),
-    );
-    return () => {
+  return useSource(spec === undefined ? undefined : `list:${JSON.stringify(spec)}`, (emit) => (spec === undefined ? () => undefined : listen(spec, schema, emit)));
+}
+
+/** Listens until the returned function is called. */
+export function listen<T>(spec: ListSpec, schema: Schema<T>, emit: (next: Live<readonly Item<T>[]>) => void): () => void {
+  const items = new Map<string, Item<T> | undefined>();
+  let known = false;
+  const doubt = doubtOf(emit);
+  const stop = onSnapshot(
+    queryOf(spec),
+    { includeMetadataChanges: true },
+    (snapshot) => {
+      const { fromCache } = snapshot.metadata;
+      for (const change of snapshot.docChanges({ includeMetadataChanges: true })) {
+        if (change.type === 'removed') items.delete(change.doc.ref.path);
+        else items.set(change.doc.ref.path, itemOf(change.doc, schema));
+        if (change.type !== 'removed' && !fromCache && !change.doc.metadata.fromCache) countReads(1);
+      }
+      if (fromCache && snapshot.empty && !known) return doubt.hold();
       doubt.end();
-      stop();
-    };
-  });
+      known = true;
+      const value = snapshot.docs.flatMap((document) => items.get(document.ref.path) ?? []);
+      emit({ state: 'ready', value, fromCache, unreadable: snapshot.size - value.length });
+    },
+    (error) => emit({ state: 'failed', error }),
+  );
+  return () => {
+    doubt.end();
+    stop();
+  };
 }
 
 export async function readDoc<T>(path: string, schema: Schema<T>): Promise<Item<T> | undefined> {

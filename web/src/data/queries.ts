@@ -1,9 +1,10 @@
 /** Every query of the app, as data. Each has a limit and needs no more than the indexes of firestore.indexes.json. */
 import { paths } from '@model/paths.ts';
 import type { RunStatus } from '@model/run.ts';
-import type { ListSpec } from './live.ts';
+import { liveStepStates } from '@model/step.ts';
+import { ID_FIELD, type ListSpec } from './live.ts';
 
-export const pageSize = { accounts: 50, members: 200, inbox: 50, notifications: 20, runs: 50 } as const;
+export const pageSize = { accounts: 50, members: 200, inbox: 50, notifications: 20, runs: 50, steps: 300 } as const;
 
 /** What the runs are narrowed down to. */
 export interface RunFilter {
@@ -14,8 +15,8 @@ export interface RunFilter {
   readonly key?: string;
   readonly from?: number;
   readonly until?: number;
-  /** Runs created before this moment: the next page. */
-  readonly before?: number;
+  /** The run after which the page begins. */
+  readonly after?: { readonly createdAt: number; readonly runId: string };
 }
 
 function runConditions({ status, workflow, state, key, from, until }: RunFilter): NonNullable<ListSpec['where']> {
@@ -70,12 +71,54 @@ export const queries = {
   runs: (accountId: string, filter: RunFilter): ListSpec => ({
     path: paths.runs(accountId),
     where: runConditions(filter),
-    orderBy: [['createdAt', 'desc']],
-    ...(filter.before === undefined ? {} : { startAfter: [filter.before] }),
+    orderBy: [
+      ['createdAt', 'desc'],
+      [ID_FIELD, 'desc'],
+    ],
+    ...(filter.after === undefined ? {} : { startAfter: [filter.after.createdAt, filter.after.runId] }),
     limit: pageSize.runs,
   }),
 
+  /** The one run before or after another. */
+  neighbour: (run: { readonly accountId: string; readonly runId: string; readonly createdAt: number }, direction: 'older' | 'newer'): ListSpec => ({
+    path: paths.runs(run.accountId),
+    orderBy: [
+      ['createdAt', direction === 'older' ? 'desc' : 'asc'],
+      [ID_FIELD, direction === 'older' ? 'desc' : 'asc'],
+    ],
+    startAfter: [run.createdAt, run.runId],
+    limit: 1,
+  }),
+
   workflows: (accountId: string): ListSpec => ({ path: `${paths.account(accountId)}/workflows`, orderBy: [['updatedAt', 'desc']], limit: 100 }),
+
+  /** A page of a run's steps in the order of their creation: a container always comes before what is in it. */
+  steps: (accountId: string, runId: string, after: { readonly createdAt: number; readonly key: string } | undefined): ListSpec => ({
+    path: paths.steps(accountId, runId),
+    orderBy: [
+      ['createdAt', 'asc'],
+      [ID_FIELD, 'asc'],
+    ],
+    ...(after === undefined ? {} : { startAfter: [after.createdAt, after.key] }),
+    limit: pageSize.steps,
+  }),
+
+  /** What is going on now, wherever in the run it is. */
+  liveSteps: (accountId: string, runId: string): ListSpec => ({
+    path: paths.steps(accountId, runId),
+    where: [['state', 'in', [...liveStepStates]]],
+    limit: 30,
+  }),
+
+  failedSteps: (accountId: string, runId: string): ListSpec => ({
+    path: paths.steps(accountId, runId),
+    where: [['state', 'in', ['failed', 'unresolved']]],
+    limit: 100,
+  }),
+
+  history: (accountId: string, runId: string): ListSpec => ({ path: paths.historyOf(accountId, runId), orderBy: [['n', 'desc']], limit: 100 }),
+
+  commands: (accountId: string, runId: string): ListSpec => ({ path: paths.commands(accountId, runId), orderBy: [['at', 'desc']], limit: 20 }),
 
   /** The steps that were there when a question was asked, the latest first. */
   stepsBefore: (accountId: string, runId: string, at: number): ListSpec => ({

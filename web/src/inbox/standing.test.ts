@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ApprovalRecord, DecisionRecord, VerdictRecord } from '@model/approval.ts';
 import { mayDecide, progressOf, standingOf, urgencyOf, type Own } from './standing.ts';
 
-const approval: ApprovalRecord = {
+const approval = {
   v: 1,
   accountId: 'acme',
   approvalId: 'a1',
@@ -12,7 +12,6 @@ const approval: ApprovalRecord = {
   status: 'pending',
   title: 'Pay',
   shown: { size: 2, digest: 'd'.repeat(64), json: '{}' },
-  sensitive: false,
   digest: 'd'.repeat(64),
   eligible: ['me', 'ada'],
   approvers: '[]',
@@ -29,7 +28,7 @@ const approval: ApprovalRecord = {
   onDeadline: 'reject',
   schedule: '{}',
   level: 0,
-};
+} as ApprovalRecord;
 const decision: DecisionRecord = { v: 1, accountId: 'acme', approvalId: 'a1', by: 'me', outcome: 'approve', digest: approval.digest, at: null };
 const verdict: VerdictRecord = { v: 1, accountId: 'acme', approvalId: 'a1', by: 'me', name: 'Me', outcome: 'approve', seats: ['me'], accepted: true, decidedAt: 5_000, at: 5_100 };
 const nothing: Own = { uid: 'me', decision: undefined, verdict: undefined, attempt: undefined };

@@ -20,7 +20,7 @@ export function RunFilters(): ReactNode {
   const search = useSearch({ from: '/a/$accountId/runs' });
   const workflows = useLiveList(queries.workflows(accountId), workflowShape);
   const set = (change: Partial<Record<keyof RunsSearch, string>>): void => {
-    const { before: _before, ...kept } = search;
+    const { after: _after, ...kept } = search;
     const next = Object.fromEntries(Object.entries({ ...kept, ...change }).filter(([, value]) => value !== ''));
     void navigate({ to: '/a/$accountId/runs', params: { accountId }, search: next, replace: true });
   };
@@ -29,12 +29,14 @@ export function RunFilters(): ReactNode {
   return (
     <search className={styles['filters']} aria-label={t.runs.filters}>
       <NativeSelect
+        size="xs"
         label={t.runs.status}
         value={search.status ?? ''}
         onChange={(event) => set({ status: event.currentTarget.value })}
         data={[{ value: '', label: t.runs.anyStatus }, ...(['waiting', ...runStatuses] as const).map((status) => ({ value: status, label: t.statuses.run[status] }))]}
       />
       <NativeSelect
+        size="xs"
         label={t.runs.workflow}
         value={search.workflow ?? ''}
         onChange={(event) => set({ workflow: event.currentTarget.value })}
@@ -42,10 +44,10 @@ export function RunFilters(): ReactNode {
       />
       <TypedFilter label={t.runs.key} value={search.key ?? ''} onChange={(key) => set({ key })} />
       <TypedFilter label={t.runs.state} value={search.state ?? ''} onChange={(state) => set({ state })} />
-      <TextInput type="date" label={t.runs.from} value={search.from ?? ''} onChange={(event) => set({ from: event.currentTarget.value })} />
-      <TextInput type="date" label={t.runs.until} value={search.until ?? ''} onChange={(event) => set({ until: event.currentTarget.value })} />
+      <TextInput size="xs" type="date" label={t.runs.from} value={search.from ?? ''} onChange={(event) => set({ from: event.currentTarget.value })} />
+      <TextInput size="xs" type="date" label={t.runs.until} value={search.until ?? ''} onChange={(event) => set({ until: event.currentTarget.value })} />
       {isFiltered(search) ? (
-        <Button variant="subtle" color="gray" onClick={() => void navigate({ to: '/a/$accountId/runs', params: { accountId }, search: {}, replace: true })}>
+        <Button size="xs" variant="subtle" color="gray" onClick={() => void navigate({ to: '/a/$accountId/runs', params: { accountId }, search: {}, replace: true })}>
           {t.runs.clear}
         </Button>
       ) : null}
@@ -62,5 +64,5 @@ function TypedFilter({ label, value, onChange }: { readonly label: string; reado
     const timer = setTimeout(() => onChange(text.trim()), TYPING_MS);
     return () => clearTimeout(timer);
   }, [text, value, onChange]);
-  return <TextInput type="search" label={label} value={text} onChange={(event) => setText(event.currentTarget.value)} />;
+  return <TextInput size="xs" type="search" label={label} value={text} onChange={(event) => setText(event.currentTarget.value)} />;
 }

@@ -4,18 +4,18 @@ import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import type { RunRecord } from '@model/run.ts';
 import { useFocusOnArrival } from '../app/focus.ts';
 import { usePageTitle } from '../app/page-title.tsx';
-import { useAccount, usePeople } from '../data/account.tsx';
+import { useAccount } from '../data/account.tsx';
 import { useLiveList } from '../data/live.ts';
 import { pageSize, queries } from '../data/queries.ts';
 import { runShape } from '../data/shapes.ts';
 import { useText } from '../text/text.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { useShortcuts } from '../ui/keys.tsx';
-import { useNow } from '../ui/now.ts';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
 import { RunBadge } from '../ui/status.tsx';
 import { Ago } from '../ui/time.tsx';
 import { calm } from './calm-list.ts';
+import { Starter, Took } from './run-facts.tsx';
 import { RunFilters } from './run-filters.tsx';
 import { filterOf, isFiltered } from './search.ts';
 import { StartDialog } from './start-dialog.tsx';
@@ -157,36 +157,22 @@ function RunRow({ run }: { readonly run: RunRecord }): ReactNode {
   );
 }
 
-export function Starter({ run }: { readonly run: RunRecord }): ReactNode {
-  const { t } = useText();
-  const people = usePeople();
-  const { kind, id } = run.startedBy;
-  return kind === 'user' ? people.nameOf(id) : t.runs.startedBy[kind];
-}
-
-/** How long it took, or has been going on. */
-export function Took({ run }: { readonly run: RunRecord }): ReactNode {
-  const { format } = useText();
-  const now = useNow(1_000);
-  return <span className="numbers">{format.duration((run.endedAt ?? Math.max(now, run.createdAt)) - run.createdAt)}</span>;
-}
-
 function Pages({ rows, full }: { readonly rows: readonly RunRecord[]; readonly full: boolean }): ReactNode {
   const { t } = useText();
   const { accountId } = useAccount();
   const navigate = useNavigate();
-  const { before, ...search } = useSearch({ from: '/a/$accountId/runs' });
+  const { after, ...search } = useSearch({ from: '/a/$accountId/runs' });
   const last = rows.at(-1);
-  if (before === undefined && !full) return null;
+  if (after === undefined && !full) return null;
   return (
     <div className={styles['pages']}>
-      <Button variant="default" disabled={before === undefined} onClick={() => void navigate({ to: '/a/$accountId/runs', params: { accountId }, search })}>
+      <Button variant="default" disabled={after === undefined} onClick={() => void navigate({ to: '/a/$accountId/runs', params: { accountId }, search })}>
         {t.runs.newest}
       </Button>
       <Button
         variant="default"
         disabled={!full || last === undefined}
-        onClick={() => void navigate({ to: '/a/$accountId/runs', params: { accountId }, search: { ...search, ...(last === undefined ? {} : { before: last.createdAt }) } })}
+        onClick={() => void navigate({ to: '/a/$accountId/runs', params: { accountId }, search: { ...search, ...(last === undefined ? {} : { after: `${last.createdAt}~${last.runId}` }) } })}
       >
         {t.runs.older}
       </Button>

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { filterOf, isFiltered, parseRunsSearch } from './search.ts';
 
 test('an address becomes a filter; what makes no sense is passed over', () => {
-  expect(parseRunsSearch({ status: 'waiting', workflow: 'invoice', key: 4711, from: '2026-11-01', before: '1700000000000' })).toEqual({
+  expect(parseRunsSearch({ status: 'waiting', workflow: 'invoice', key: 4711, from: '2026-11-01', after: '1700000000000~r_1' })).toEqual({
     status: 'waiting',
     workflow: 'invoice',
     key: '4711',
     from: '2026-11-01',
-    before: 1_700_000_000_000,
+    after: '1700000000000~r_1',
   });
-  expect(parseRunsSearch({ status: 'exploded', from: 'yesterday', before: 'x', workflow: '' })).toEqual({});
+  expect(parseRunsSearch({ status: 'exploded', from: 'yesterday', after: 'x', workflow: '' })).toEqual({});
 });
 
 test('the last day is included', () => {
@@ -17,7 +17,11 @@ test('the last day is included', () => {
   expect(until - from).toBe(86_400_000);
 });
 
+test('a page begins after a run', () => {
+  expect(filterOf({ after: '5~r1' })).toEqual({ after: { createdAt: 5, runId: 'r1' } });
+});
+
 test('a page is no filter', () => {
-  expect(isFiltered({ before: 5 })).toBe(false);
+  expect(isFiltered({ after: '5~r' })).toBe(false);
   expect(isFiltered({ status: 'failed' })).toBe(true);
 });

@@ -10,9 +10,11 @@ export interface RunsSearch {
   /** Days as YYYY-MM-DD, in the reader's zone; `until` is included. */
   readonly from?: string;
   readonly until?: string;
-  readonly before?: number;
+  /** Creation time and id of the run after which the page begins: `1799999999999~r1`. */
+  readonly after?: string;
 }
 
+const AFTER = /^\d{1,15}~[A-Za-z0-9_-]{1,128}$/;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /** What can be understood of an address; the rest is passed over. */
@@ -24,14 +26,14 @@ export function parseRunsSearch(search: Record<string, unknown>): RunsSearch {
   const status = text('status');
   const from = text('from');
   const until = text('until');
-  const before = Number(search['before']);
+  const after = text('after');
   const rest = { workflow: text('workflow'), state: text('state'), key: text('key') };
   return {
     ...(status !== undefined && isStatus(status) ? { status } : {}),
     ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
     ...(from !== undefined && DAY.test(from) ? { from } : {}),
     ...(until !== undefined && DAY.test(until) ? { until } : {}),
-    ...(Number.isFinite(before) && before > 0 ? { before } : {}),
+    ...(after !== undefined && AFTER.test(after) ? { after } : {}),
   };
 }
 
@@ -39,9 +41,11 @@ function isStatus(value: string): value is NonNullable<RunFilter['status']> {
   return value === 'waiting' || (runStatuses as readonly string[]).includes(value);
 }
 
-export function filterOf({ status, from, until, ...rest }: RunsSearch): RunFilter {
+export function filterOf({ status, from, until, after, ...rest }: RunsSearch): RunFilter {
+  const [createdAt, runId] = after?.split('~') ?? [];
   return {
     ...rest,
+    ...(createdAt === undefined || runId === undefined ? {} : { after: { createdAt: Number(createdAt), runId } }),
     ...(status !== undefined && isStatus(status) ? { status } : {}),
     ...(from === undefined ? {} : { from: startOfDay(from, 0) }),
     ...(until === undefined ? {} : { until: startOfDay(until, 1) }),
@@ -54,6 +58,7 @@ function startOfDay(day: string, later: number): number {
   return new Date(year, month - 1, date + later).getTime();
 }
 
-export function isFiltered({ before: _before, ...filters }: RunsSearch): boolean {
+/** A page is no filter. */
+export function isFiltered({ after: _after, ...filters }: RunsSearch): boolean {
   return Object.keys(filters).length > 0;
 }

@@ -15,7 +15,7 @@ export function CopyButton({ label, icon = 'copy', text }: { readonly label: str
     setTimeout(() => setCopied(false), CONFIRMED_MS);
   };
   return (
-    <Button variant="subtle" color="gray" size="compact-sm" leftSection={<Icon name={copied ? 'check' : icon} size={16} />} onClick={() => void copy()}>
+    <Button variant="subtle" color="gray" size="compact-xs" leftSection={<Icon name={copied ? 'check' : icon} size={14} />} onClick={() => void copy()}>
       {copied ? t.common.copied : label}
     </Button>
   );
