@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cases } from '../emulator-tests/rules/cases.ts';
-import type { Case } from '../emulator-tests/rules/cases.ts';
+import type { Case } from '../emulator-tests/rules/case.ts';
 import { RulesClient } from '../emulator-tests/rules/client.ts';
 import { build } from '../emulator-tests/rules/world.ts';
 import { startFirestoreEmulator } from './emulator/firestore.ts';
