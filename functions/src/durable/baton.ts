@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { retrySchema } from '../model/definition.ts';
 import { KilnError } from '../model/errors.ts';
 import type { StepRecord } from '../model/step.ts';
-import { decodeEntries, encodeEntries } from './journal.ts';
 import type { Journal } from './journal.ts';
 
 /** What is known of a step's policy without running the code: needed when its attempt was lost. */
@@ -17,6 +16,7 @@ const headerSchema = z.strictObject({
   at: z.enum(['here', 'head']),
   policy: policySchema.optional(),
   chunks: z.array(chunkSchema).optional(),
+  tail: z.number().int().optional(),
   made: z.number().int().optional(),
   /** While the run compensates: which of the compensations, counted from the first registered, this step is. */
   undo: z.number().int().optional(),
@@ -83,6 +83,7 @@ const headSchema = z.strictObject({
 
 const headLineSchema = z.strictObject({
   chunks: z.array(chunkSchema),
+  tail: z.number().int(),
   made: z.number().int(),
   /** Active time of the longest path so far, ms. */
   activeMs: z.number(),
@@ -107,23 +108,23 @@ export function decodeHead(data: unknown): Head {
   return { journal: journalOf(header, tail), live: live.map(([key, type]) => ({ key, type })), activeMs };
 }
 
-function journalHeader(journal: Journal): { chunks: [string, number, number][]; made: number } {
-  return { chunks: journal.chunks.map(({ id, entries, bytes }) => [id, entries, bytes]), made: journal.made };
+interface JournalHeader {
+  readonly chunks?: readonly z.infer<typeof chunkSchema>[] | undefined;
+  readonly tail?: number | undefined;
+  readonly made?: number | undefined;
 }
 
-function journalOf(
-  header: { chunks?: readonly z.infer<typeof chunkSchema>[] | undefined; made?: number | undefined },
-  tail: string,
-): Journal {
-  return {
-    chunks: (header.chunks ?? []).map(([id, entries, bytes]) => ({ id, entries, bytes })),
-    tail: decodeEntries(tail),
-    made: header.made ?? 0,
-  };
+function journalHeader(journal: Journal): { chunks: [string, number, number][]; tail: number; made: number } {
+  return { chunks: journal.chunks.map(({ id, entries, bytes }) => [id, entries, bytes]), tail: journal.tailEntries, made: journal.made };
+}
+
+function journalOf(header: JournalHeader, tail: string): Journal {
+  const chunks = (header.chunks ?? []).map(([id, entries, bytes]) => ({ id, entries, bytes }));
+  return { chunks, tail, tailEntries: header.tail ?? 0, made: header.made ?? 0 };
 }
 
 function withTail(line: string, journal: Journal | undefined): string {
-  return journal === undefined || journal.tail.length === 0 ? line : `${line}\n${encodeEntries(journal.tail)}`;
+  return journal === undefined || journal.tail === '' ? line : `${line}\n${journal.tail}`;
 }
 
 function split(text: string): { line: string; tail: string } {

@@ -1,4 +1,3 @@
-import { parseJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
 import type { ErrorRecord } from '../model/errors.ts';
 import type { DocumentData, RunOptions, StepContext, StepOptions, UndoContext } from './step-api.ts';
@@ -37,10 +36,10 @@ export class Call {
   readonly work: Work;
   readonly reading: Reading;
   readonly promise: Promise<unknown>;
+  readonly #resolve: (value: unknown) => void;
+  readonly #reject: (error: Error) => void;
   /** Where in the code it stands; only where an error may have to name it. */
   readonly place: { readonly stack?: string } | undefined;
-  #resolve: (value: unknown) => void = () => undefined;
-  #reject: (error: Error) => void = () => undefined;
   state: 'pending' | 'settled' | 'abandoned' = 'pending';
 
   constructor(call: Pick<Call, 'key' | 'type' | 'work' | 'reading' | 'place'>) {
@@ -49,28 +48,30 @@ export class Call {
     this.work = call.work;
     this.reading = call.reading;
     this.place = call.place;
-    this.promise = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-    // A failed step that nobody awaits (the loser of a race) must not end the process.
-    this.promise.catch(() => undefined);
+    ({ promise: this.promise, resolve: this.#resolve, reject: this.#reject } = Promise.withResolvers<unknown>());
   }
 
+  /** `json` is the journal's own text: it needs no second check. */
   succeed(json: string): void {
     this.state = 'settled';
     try {
-      this.#resolve(this.reading.value(parseJson(json)));
+      this.#resolve(this.reading.value(JSON.parse(json) as Json));
     } catch (error) {
-      this.#reject(error instanceof Error ? error : new Error(String(error)));
+      this.#rejectQuietly(error instanceof Error ? error : new Error(String(error)));
     }
   }
 
   fail(record: ErrorRecord, failure: (record: ErrorRecord) => Error): void {
     this.state = 'settled';
     const value = this.reading.failure?.(record);
-    if (value === undefined) this.#reject(failure(record));
+    if (value === undefined) this.#rejectQuietly(failure(record));
     else this.#resolve(value);
+  }
+
+  /** A failed step that nobody awaits (the loser of a race) must not end the process. */
+  #rejectQuietly(error: Error): void {
+    this.promise.catch(() => undefined);
+    this.#reject(error);
   }
 }
 

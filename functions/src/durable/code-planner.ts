@@ -14,7 +14,7 @@ import { paths } from '../model/paths.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
 import type { CodePlanner } from '../runner/code-planner.ts';
-import { guardOf } from '../runner/guards.ts';
+import { guarded } from '../runner/guards.ts';
 import { beforeFirst, rejectedWrites } from '../runner/runs.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { policyOf } from './baton.ts';
@@ -76,15 +76,17 @@ export class ReplayingPlanner implements CodePlanner {
     ];
   }
 
-  async begin(runtime: Runtime, held: Held): Promise<void> {
-    const { record } = held;
-    if (record.type === 'compensate') return undoOne(this.replayer, runtime, held);
+  async begin(runtime: Runtime, step: Held): Promise<void> {
+    const { record } = step;
+    if (record.type === 'compensate') return undoOne(this.replayer, runtime, step);
     // Its result is there; only the code has not seen it yet.
-    if (record.turn === true) return takeTurns(this.replayer, runtime, held);
+    if (record.turn === true) return takeTurns(this.replayer, runtime, step);
     if (record.wait?.kind === 'approval') return expireApproval(runtime, record, record.wait.approvalId);
     const workflow = this.replayer.registry.find(record.workflowId, record.version);
-    const guard =
-      workflow === undefined ? undefined : guardOf(record, { timeout: workflow.timeout, limits: workflow.limits }, runtime.clock.now());
+    const { held, guard } =
+      workflow === undefined
+        ? { held: step, guard: undefined }
+        : await guarded(runtime, step, { timeout: workflow.timeout, limits: workflow.limits });
     if (guard !== undefined) return endByGuard(this.replayer, runtime, held, guard);
     const ready = await this.replayer.ready(runtime, runtime.store, held);
     const { divergence } = ready.execution;

@@ -7,7 +7,7 @@ import { runRecordSchema } from '../model/run.ts';
 import type { RunRecord, StartedBy } from '../model/run.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { encodeHead } from './baton.ts';
-import { append, countEntries, emptyJournal, encodeEntries, entriesBefore, isPassing } from './journal.ts';
+import { append, countEntries, emptyJournal, entriesBefore, isPassing } from './journal.ts';
 import type { Entry } from './journal.ts';
 import type { Replayer } from './replayer.ts';
 import { latestJournal } from './run-reader.ts';
@@ -100,7 +100,7 @@ function journalWrites(ref: RunRef, entries: readonly Entry[], origin: string): 
     ...created.map((chunk): Write => ({
       op: 'set',
       path: paths.journal(ref.accountId, ref.runId, chunk.ref.id),
-      data: { v: 1, entries: chunk.ref.entries, text: encodeEntries(chunk.entries) },
+      data: { v: 1, entries: chunk.ref.entries, text: chunk.text },
     })),
   ];
 }

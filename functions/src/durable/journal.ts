@@ -18,10 +18,14 @@ export interface Entry {
 
 export type EntryResult =
   /** Canonical JSON of the value. */
-  | { readonly kind: 'value'; readonly json: string }
-  | { readonly kind: 'error'; readonly error: ErrorRecord }
-  /** A value over 200 KB stays where the step stored it. `runId` is set when that is another run: the one this was forked from. */
-  | { readonly kind: 'stored'; readonly payload: Payload; readonly runId?: string };
+  { readonly kind: 'value'; readonly json: string } | { readonly kind: 'error'; readonly error: ErrorRecord } | StoredResult;
+
+/** A value over 200 KB stays where the step stored it. `runId` is set when that is another run: the one this was forked from. */
+export interface StoredResult {
+  readonly kind: 'stored';
+  readonly payload: Payload;
+  readonly runId?: string;
+}
 
 export interface ChunkRef {
   readonly id: string;
@@ -31,18 +35,20 @@ export interface ChunkRef {
 
 export interface Chunk {
   readonly ref: ChunkRef;
-  readonly entries: readonly Entry[];
+  /** Its entries, a line each. */
+  readonly text: string;
 }
 
-/** The journal as it is carried along: references to what is stored, and the newest entries themselves. */
+/** The journal as it is carried along: references to what is stored, and the newest entries themselves, as text. */
 export interface Journal {
   readonly chunks: readonly ChunkRef[];
-  readonly tail: readonly Entry[];
+  readonly tail: string;
+  readonly tailEntries: number;
   /** Step documents created so far. */
   readonly made: number;
 }
 
-export const emptyJournal: Journal = { chunks: [], tail: [], made: 0 };
+export const emptyJournal: Journal = { chunks: [], tail: '', tailEntries: 0, made: 0 };
 
 /** Newest entries that travel with the live step. */
 export const TAIL_MAX_BYTES = 32 * 1024;
@@ -54,7 +60,7 @@ export function isPassing(type: string): boolean {
 }
 
 export function countEntries(journal: Journal): number {
-  return journal.chunks.reduce((sum, chunk) => sum + chunk.entries, 0) + journal.tail.length;
+  return journal.chunks.reduce((sum, chunk) => sum + chunk.entries, 0) + journal.tailEntries;
 }
 
 const storedSchema = z.strictObject({ payload: payloadSchema, runId: z.string().optional() });
@@ -116,53 +122,44 @@ export interface Appended {
 }
 
 /**
- * Adds entries. A tail that grew too long becomes a chunk, together with the last chunk while both fit into one: so a journal of
- * N bytes has about N / 900 KB chunks, and each entry is rewritten only while its chunk is still small.
+ * Adds entries. A tail that grew too long becomes a chunk, together with the last chunk while that is short: so a journal of N bytes
+ * has about N / 450 KB chunks, and each entry is rewritten only while its chunk grows.
  */
 export function append(journal: Journal, last: Chunk | undefined, fresh: readonly Entry[], made: number): Appended {
-  const tail = [...journal.tail, ...fresh];
-  if (bytesOf(tail) <= TAIL_MAX_BYTES) return { journal: { chunks: journal.chunks, tail, made }, created: [] };
-  const before = journal.chunks.slice(0, -1);
+  const tail = joined(journal.tail, encodeEntries(fresh));
+  const tailEntries = journal.tailEntries + fresh.length;
+  if (byteLength(tail) <= TAIL_MAX_BYTES) return { journal: { chunks: journal.chunks, tail, tailEntries, made }, created: [] };
   const merges = last !== undefined && last.ref.bytes < CHUNK_MAX_BYTES / 2;
-  const kept = merges ? before : journal.chunks;
+  const kept = merges ? journal.chunks.slice(0, -1) : journal.chunks;
   let count = kept.reduce((sum, chunk) => sum + chunk.entries, 0);
-  const created: Chunk[] = [];
-  for (const entries of pack(merges ? [...last.entries, ...tail] : tail)) {
-    count += entries.length;
-    created.push({ ref: { id: String(count), entries: entries.length, bytes: bytesOf(entries) }, entries });
-  }
+  const created = pack(merges ? joined(last.text, tail) : tail).map(({ text, entries }): Chunk => {
+    count += entries;
+    return { ref: { id: String(count), entries, bytes: byteLength(text) }, text };
+  });
   return {
-    journal: { chunks: [...kept, ...created.map((chunk) => chunk.ref)], tail: [], made },
+    journal: { chunks: [...kept, ...created.map((chunk) => chunk.ref)], tail: '', tailEntries: 0, made },
     created,
     ...(merges ? { replaced: last.ref.id } : {}),
   };
 }
 
-function pack(entries: readonly Entry[]): Entry[][] {
-  const packs: Entry[][] = [];
+function joined(before: string, after: string): string {
+  return before === '' || after === '' ? before + after : `${before}\n${after}`;
+}
+
+function pack(text: string): { text: string; entries: number }[] {
+  const packs: string[][] = [];
   let room = 0;
-  for (const entry of entries) {
-    const size = sizeOf(entry);
+  for (const line of text.split('\n')) {
+    const size = byteLength(line) + 1;
     if (size > room) {
       packs.push([]);
       room = CHUNK_MAX_BYTES;
     }
-    packs.at(-1)?.push(entry);
+    packs.at(-1)?.push(line);
     room -= size;
   }
-  return packs;
-}
-
-const sizes = new WeakMap<Entry, number>();
-
-function sizeOf(entry: Entry): number {
-  let size = sizes.get(entry);
-  if (size === undefined) sizes.set(entry, (size = byteLength(encodeEntry(entry)) + 1));
-  return size;
-}
-
-function bytesOf(entries: readonly Entry[]): number {
-  return entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
+  return packs.map((lines) => ({ text: lines.join('\n'), entries: lines.length }));
 }
 
 /** The journal without the entry of a step and whatever the code saw after it; undefined when there is no such entry. */

@@ -61,7 +61,8 @@ export class Execution {
   readonly #entries: Entry[];
   readonly #recorded: Set<string>;
   readonly #uses = new Map<string, number>();
-  readonly #calls = new WeakMap<Promise<unknown>, Call>();
+  /** The last call of each name. */
+  readonly #latest = new Map<string, Call>();
   readonly #payload: Json;
   #next = 0;
   #mayRecord = false;
@@ -125,12 +126,12 @@ export class Execution {
     const key = this.#keyFor(name);
     const call = new Call({ key, ...seed, place: this.#recorded.has(key) ? undefined : captured() });
     this.calls.set(key, call);
-    this.#calls.set(call.promise, call);
+    this.#latest.set(name, call);
     return call.promise;
   }
 
   callOf(promise: Promise<unknown>): Call | undefined {
-    return this.#calls.get(promise);
+    return [...this.calls.values()].find((call) => call.promise === promise);
   }
 
   /** A value that the code asks for in passing: from the journal, or made now and recorded with the next commit. */
@@ -211,8 +212,8 @@ export class Execution {
     }
     this.#next += 1;
     const { result } = entry;
-    if (result.kind === 'error') call.fail(result.error, (record) => stepFailure(call.key, record));
-    else if (result.kind === 'value') call.succeed(result.json);
+    if (result.kind === 'value') call.succeed(result.json);
+    else if (result.kind === 'error') call.fail(result.error, (record) => stepFailure(call.key, record));
     else throw new KilnError('internal', `the stored value of "${entry.key}" was not loaded`);
     return true;
   }
@@ -236,7 +237,7 @@ export class Execution {
 
   #keyFor(name: string): string {
     const uses = this.#uses.get(name) ?? 0;
-    const before = this.calls.get(keyOfUse(name, uses));
+    const before = this.#latest.get(name);
     if (before?.state === 'pending') {
       throw new KilnError(
         'code.name_twice',

@@ -14,7 +14,7 @@ import { decodeBaton, decodeHead } from './baton.ts';
 import type { Head, LiveStep } from './baton.ts';
 import type { RunInfo } from './define-workflow.ts';
 import { countEntries, decodeEntries, emptyJournal } from './journal.ts';
-import type { Chunk, Entry, Journal } from './journal.ts';
+import type { Chunk, Entry, Journal, StoredResult } from './journal.ts';
 
 export type Reader = Pick<Store | Transaction, 'get'>;
 
@@ -38,6 +38,12 @@ export interface Opened {
   readonly activeMs: number;
 }
 
+/** A chunk's text, and what it says. */
+interface ReadChunk {
+  readonly text: string;
+  readonly entries: readonly Entry[];
+}
+
 const CHUNKS_MAX_CHARS = 32 * 1024 * 1024;
 const VALUES_MAX_CHARS = 16 * 1024 * 1024;
 
@@ -47,7 +53,7 @@ const VALUES_MAX_CHARS = 16 * 1024 * 1024;
  */
 export class RunReader {
   readonly #facts = new LRUCache<string, RunFacts>({ maxSize: VALUES_MAX_CHARS, sizeCalculation: (facts) => facts.payload.length + 500 });
-  readonly #chunks = new LRUCache<string, readonly Entry[]>({ maxSize: CHUNKS_MAX_CHARS });
+  readonly #chunks = new LRUCache<string, ReadChunk>({ maxSize: CHUNKS_MAX_CHARS });
   readonly #values = new LRUCache<string, string>({ maxSize: VALUES_MAX_CHARS, sizeCalculation: (text) => text.length + 1 });
 
   /** Opens the journal that a live step goes on from. */
@@ -80,7 +86,7 @@ export class RunReader {
   /** The entries of a journal as they are stored. */
   async rawEntries(reader: Reader, ref: RunRef, journal: Journal): Promise<readonly Entry[]> {
     const chunks = await this.#readChunks(reader, ref, journal);
-    return [...chunks.flatMap((chunk) => chunk.entries), ...journal.tail];
+    return [...chunks.flatMap((chunk) => chunk.entries), ...decodeEntries(journal.tail)];
   }
 
   /** What never changes about a run. */
@@ -110,30 +116,31 @@ export class RunReader {
 
   async #fill(reader: Reader, ref: RunRef, facts: RunFacts, head: Head, at: 'here' | 'head'): Promise<Opened> {
     const chunks = await this.#readChunks(reader, ref, head.journal);
-    const entries: Entry[] = [];
-    for (const entry of [...chunks.flatMap((chunk) => chunk.entries), ...head.journal.tail])
-      entries.push(await this.#filled(reader, ref, entry));
-    return { facts, journal: head.journal, lastChunk: chunks.at(-1), entries, at, live: head.live, activeMs: head.activeMs };
+    const entries = [...chunks.flatMap((chunk) => chunk.entries), ...decodeEntries(head.journal.tail)];
+    for (const [i, entry] of entries.entries()) {
+      if (entry.result.kind === 'stored') entries[i] = await this.#filled(reader, ref, entry, entry.result);
+    }
+    const [last, chunk] = [chunks.at(-1), head.journal.chunks.at(-1)];
+    const lastChunk = last === undefined || chunk === undefined ? undefined : { ref: chunk, text: last.text };
+    return { facts, journal: head.journal, lastChunk, entries, at, live: head.live, activeMs: head.activeMs };
   }
 
-  async #readChunks(reader: Reader, ref: RunRef, journal: Journal): Promise<Chunk[]> {
-    const wanted = journal.chunks.map((chunk) => ({ chunk, path: paths.journal(ref.accountId, ref.runId, chunk.id) }));
-    const unknown = wanted.filter(({ path }) => !this.#chunks.has(path));
+  async #readChunks(reader: Reader, ref: RunRef, journal: Journal): Promise<ReadChunk[]> {
+    const wanted = journal.chunks.map((chunk) => paths.journal(ref.accountId, ref.runId, chunk.id));
+    const unknown = wanted.filter((path) => !this.#chunks.has(path));
     if (unknown.length > 0) {
-      const { docs } = await reader.get(unknown.map(({ path }) => path));
+      const { docs } = await reader.get(unknown);
       for (const [i, doc] of docs.entries()) {
         // Replaced by a longer one meanwhile: whoever holds the older journal looks at its step again.
         if (doc === undefined) throw new StoreConflict(`the journal of run ${ref.runId} has moved on`);
         const text = String(doc.data['text']);
-        this.#chunks.set(unknown[i]?.path ?? '', decodeEntries(text), { size: text.length + 1 });
+        this.#chunks.set(unknown[i] ?? '', { text, entries: decodeEntries(text) }, { size: 2 * text.length + 1 });
       }
     }
-    return wanted.map(({ chunk, path }) => ({ ref: chunk, entries: this.#chunks.get(path) ?? [] }));
+    return wanted.map((path) => this.#chunks.get(path) ?? { text: '', entries: [] });
   }
 
-  async #filled(reader: Reader, ref: RunRef, entry: Entry): Promise<Entry> {
-    if (entry.result.kind !== 'stored') return entry;
-    const { payload, runId = ref.runId } = entry.result;
+  async #filled(reader: Reader, ref: RunRef, entry: Entry, { payload, runId = ref.runId }: StoredResult): Promise<Entry> {
     const cacheKey = `${ref.accountId}/${runId}/${entry.key}/${payload.digest}`;
     let json = this.#values.get(cacheKey);
     if (json === undefined) this.#values.set(cacheKey, (json = await loadPayload(reader, { accountId: ref.accountId, runId }, payload)));

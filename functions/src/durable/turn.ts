@@ -18,7 +18,7 @@ import { encodeBaton, encodeHead } from './baton.ts';
 import type { LiveStep, StepPolicy } from './baton.ts';
 import type { Call } from './call.ts';
 import { runErrorRecord } from './errors.ts';
-import { append, countEntries, encodeEntries, resultOf } from './journal.ts';
+import { append, countEntries, resultOf } from './journal.ts';
 import type { Chunk, Entry, Journal } from './journal.ts';
 import type { Execution } from './replay.ts';
 import type { Opened } from './run-reader.ts';
@@ -161,7 +161,7 @@ async function loserWrites(
 
 function chunkWrites(ref: StepRecord, created: readonly Chunk[], replaced: string | undefined): readonly Write[] {
   const writes = created.map((chunk): Write => {
-    const data = { v: 1, entries: chunk.ref.entries, text: encodeEntries(chunk.entries) };
+    const data = { v: 1, entries: chunk.ref.entries, text: chunk.text };
     return { op: 'set', path: paths.journal(ref.accountId, ref.runId, chunk.ref.id), data };
   });
   if (replaced !== undefined) writes.push({ op: 'delete', path: paths.journal(ref.accountId, ref.runId, replaced) });
@@ -227,7 +227,7 @@ function endWrites(moved: Moved, end: End): readonly Write[] {
   const head = headWrite(moved, []);
   if (end.kind === 'returned') return [head, ...completeRunWrites(from, end.output, now)];
   const undo = execution.workflow.onError === 'fail' ? 0 : execution.compensations.length;
-  if (undo === 0) return [head, ...failRunWrites(from, end.error, now, false)];
+  if (undo === 0) return [head, ...failRunWrites(from, end.error, now, undefined)];
   const failing = { status: 'compensating', error: { ...end.error, ...(from.key === '' ? {} : { stepKey: from.key }) }, due: remove };
   return [head, { op: 'update', path: paths.run(from.accountId, from.runId), data: failing }, undoStep(moved, undo - 1)];
 }

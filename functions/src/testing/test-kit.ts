@@ -233,6 +233,11 @@ export class TestKit {
     this.#planner = this.#plannerOf(this.#registry);
   }
 
+  /** Forgets what an instance has cached, as if the next event came to a new one. */
+  useColdInstance(): void {
+    this.#planner = this.#plannerOf(this.#registry);
+  }
+
   get planner(): ReplayingPlanner {
     return this.#planner;
   }
