@@ -20,6 +20,8 @@ const CONFLICT_CODES: ReadonlySet<number> = new Set([
   5 /* NOT_FOUND */, 6 /* ALREADY_EXISTS */, 9 /* FAILED_PRECONDITION */, 10 /* ABORTED */,
 ]);
 const INVALID_ARGUMENT = 3;
+/** The server gave a transaction up that took too long: nothing is wrong with the data, and another try can succeed. */
+const lostTransaction = /transaction (?:is invalid or closed|has expired)/i;
 
 /** The store on Firestore, by the Admin SDK's client. */
 export class FirestoreStore implements Store {
@@ -179,7 +181,8 @@ function encode(fields: StoredFields): Record<string, unknown> {
 function rethrow(error: unknown): never {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   const message = error instanceof Error ? error.message : String(error);
-  if (typeof code === 'number' && CONFLICT_CODES.has(code)) throw new StoreConflict(message, { cause: error });
+  const conflict = typeof code === 'number' && CONFLICT_CODES.has(code);
+  if (conflict || (code === INVALID_ARGUMENT && lostTransaction.test(message))) throw new StoreConflict(message, { cause: error });
   if (code === INVALID_ARGUMENT) throw new StoreRefusal(message, { cause: error });
   throw error;
 }
