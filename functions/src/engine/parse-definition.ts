@@ -34,10 +34,32 @@ export function parseDefinition(json: unknown): ParsedDefinition {
   const size = byteLength(text);
   if (size > definitionLimits.maxDefinitionBytes) return { problems: [tooLarge(size)] };
   const value: unknown = JSON.parse(text);
+  const forbidden = protoKeys(value, text);
+  if (forbidden.length > 0) return { problems: forbidden };
   const parsed = definitionSchema.safeParse(value);
   if (parsed.success) return { definition: value as Definition, text, problems: [] };
   const fieldsAt = (path: readonly PathPart[]): readonly string[] | undefined => knownFields(valueAt(value, path), path);
   return { problems: zodProblems(parsed.error.issues, value, { code: 'definition.invalid', fieldsAt }) };
+}
+
+const PROTO = '__proto__';
+
+/** The schema's records pass over such a key, so what is below it would not be checked. */
+function protoKeys(root: unknown, text: string): Problem[] {
+  if (!text.includes(`"${PROTO}"`)) return [];
+  const found: Problem[] = [];
+  const pending: { readonly value: unknown; readonly path: readonly PathPart[] }[] = [{ value: root, path: [] }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { value, path } = next;
+    if (typeof value !== 'object' || value === null) continue;
+    const entries: [PathPart, unknown][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
+    for (const [key, member] of entries) {
+      const at = [...path, key];
+      if (key === PROTO) found.push({ path: jsonPath(at), code: 'definition.invalid', message: `the key "${PROTO}" cannot be used` });
+      pending.push({ value: member, path: at });
+    }
+  }
+  return found;
 }
 
 export function tooLarge(size: number): Problem {

@@ -1,4 +1,4 @@
-import { controlTypes, definitionLimits, inputMappingSchema } from '../model/definition.ts';
+import { controlTypes, definitionLimits, inputMappingSchema, stepCommonSchema } from '../model/definition.ts';
 import type { InputMapping, LoopStep, StepConfig } from '../model/definition.ts';
 import { errorCodes, KilnError } from '../model/errors.ts';
 import { isCondition, isLoop, isParallel } from './definition-index.ts';
@@ -16,24 +16,10 @@ import { retryPolicySchema } from './retry.ts';
 import { parsePath } from './templates.ts';
 import { zodProblems } from './zod-problems.ts';
 
-/** Fields that the engine reads itself; `effectKey` holds templates like a type's own fields. */
-const engineFields: ReadonlySet<string> = new Set([
-  'id',
-  'name',
-  'description',
-  'owner',
-  'inputs',
-  'retry',
-  'timeout',
-  'idempotent',
-  'continueOnError',
-  'compensate',
-  'setsState',
-  'sensitive',
-  'onException',
-]);
+const commonFields: readonly string[] = Object.keys(stepCommonSchema.shape);
 
-const commonFields: readonly string[] = [...engineFields, 'type', 'effectKey'];
+/** Fields that the engine reads itself; `effectKey` holds templates like a type's own fields, `type` is part of them. */
+const engineFields: ReadonlySet<string> = new Set(commonFields.filter((field) => field !== 'effectKey' && field !== 'type'));
 
 /** A function lives 540 s; what is left records the step's end. */
 const STEP_TIMEOUT_MAX_MS = 500_000;
@@ -58,6 +44,7 @@ export function checkStep(check: StepCheck): Problem[] {
     ...checkExceptions(step, path),
     ...checkState(check),
     ...checkCompensation(step, path, site),
+    ...checkConfirmation(step, path, site),
   ];
   if (isCondition(step)) return [...shared, ...idleFields(step, path), ...checkExpression(step.if, `${path}.if`, site)];
   if (isLoop(step)) return [...shared, ...idleFields(step, path), ...checkLoop(step, path, site)];
@@ -267,25 +254,29 @@ function checkState({ stand: { step, path }, states }: StepCheck): Problem[] {
 }
 
 /** What undoes a step is a step's configuration without an id; it sees the step's own output. */
-function checkCompensation(step: StepConfig, path: string, site: Site): Problem[] {
-  const { compensate } = step;
+function checkCompensation({ compensate }: StepConfig, path: string, site: Site): Problem[] {
   if (compensate === undefined) return [];
-  const at = `${path}.compensate`;
-  if (controlTypes.some((control) => control === compensate.type)) {
-    return [
-      {
-        path: `${at}.type`,
-        code: 'definition.invalid',
-        message: `a compensation is one step, not a ${compensate.type}; start a subworkflow for more`,
-      },
-    ];
+  return checkInnerStep(compensate, `${path}.compensate`, { ...site, seesItself: true });
+}
+
+/** What looks an effect up is a step's configuration too; `happened` sees its output. */
+function checkConfirmation({ confirm }: StepConfig, path: string, site: Site): Problem[] {
+  if (confirm === undefined) return [];
+  const { happened, ...check } = confirm;
+  const at = `${path}.confirm`;
+  return [...checkInnerStep(check, at, site), ...checkExpression(happened, `${at}.happened`, { ...site, roots: ['output'] })];
+}
+
+function checkInnerStep(inner: { readonly type: string }, path: string, site: Site): Problem[] {
+  if (controlTypes.some((control) => control === inner.type)) {
+    const message = `this must be one step, not a ${inner.type}; start a subworkflow for more`;
+    return [{ path: `${path}.type`, code: 'definition.invalid', message }];
   }
-  const seeing: Site = { ...site, seesItself: true };
-  const type = site.types.find(compensate.type);
-  const config = { ...compensate } as unknown as StepConfig;
+  const config = inner as unknown as StepConfig;
+  const type = site.types.find(inner.type);
   return [
-    ...checkInputs(config, at, withSecrets(seeing, type)),
-    ...checkTimes(config, at, type),
-    ...checkOwnFields(compensate as unknown as Fields, at, seeing),
+    ...checkInputs(config, path, withSecrets(site, type)),
+    ...checkTimes(config, path, type),
+    ...checkOwnFields(inner, path, site),
   ];
 }

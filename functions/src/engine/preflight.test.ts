@@ -295,15 +295,14 @@ describe('form', () => {
     expectProblem(flow([{ id: 'a', type: 'toString' }]), 'steps[0].type', 'step.unknown_type');
   });
 
-  test('own `__proto__` keys in a definition survive as data and are refused as fields', () => {
-    const text = '{"id":"w","steps":[{"id":"a","text":{"__proto__":{"polluted":1}},"type":"note"}]}';
-    const { definition } = parseDefinition(JSON.parse(text));
-    expect(JSON.stringify(definition)).toBe(text);
-    expectProblem(
-      JSON.parse('{"id":"w","steps":[{"id":"a","type":"note","text":1}],"__proto__":{}}'),
-      '__proto__',
-      'definition.invalid',
-    );
+  test('V5 the key `__proto__` is refused by name, wherever it stands', () => {
+    const step = '{"id":"a","type":"note","text":1}';
+    const at = (text: string, path: string): void => expectProblem(JSON.parse(text), path, 'definition.invalid', '"__proto__"');
+    at(`{"id":"w","steps":[${step}],"__proto__":{}}`, '__proto__');
+    at('{"id":"w","steps":[{"id":"a","type":"note","text":[{"__proto__":{"polluted":1}}]}]}', 'steps[0].text[0].__proto__');
+    at(`{"id":"w","steps":[{"id":"p","type":"parallel","branches":{"__proto__":[{}],"l":[${step}]}}]}`, 'steps[0].branches.__proto__');
+    at(`{"id":"w","steps":[{"id":"a","type":"note","text":1,"onException":{"__proto__":[{}]}}]}`, 'steps[0].onException.__proto__');
+    expect(problemsOf(flow([note('a', '"__proto__"')]))).toEqual([]);
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });
 
@@ -568,6 +567,16 @@ describe('values', () => {
     expectProblem(undo({ type: 'note' }), 'steps[0].compensate.text', 'definition.invalid', 'missing');
     expectProblem(undo({ type: 'note', text: '{{step.b}}' }), 'steps[0].compensate.text', 'template.missing_step');
     expectProblem(undo({ type: 'loop' }), 'steps[0].compensate.type', 'definition.invalid', 'subworkflow');
+  });
+
+  test('the check of an unknown outcome is one step, and its condition is over its output', () => {
+    const confirmed = (confirm: Json): Json => flow([{ id: 'a', type: 'call', url: 'https://x', confirm }]);
+    const check = { type: 'call', url: 'https://x/{{workflow_input.id}}?k={{secret.KEY}}' };
+    expect(problemsOf(confirmed({ ...check, happened: 'output.total > 0' }))).toEqual([]);
+    expectProblem(confirmed({ ...check, happened: 'output.total >' }), 'steps[0].confirm.happened', 'condition.syntax');
+    expectProblem(confirmed({ ...check, happened: 'workflow_input.x' }), 'steps[0].confirm.happened', 'template.missing_step', 'output');
+    expectProblem(confirmed({ type: 'call', happened: 'true' }), 'steps[0].confirm.url', 'definition.invalid', 'missing');
+    expectProblem(confirmed({ type: 'parallel', happened: 'true' }), 'steps[0].confirm.type', 'definition.invalid');
   });
 
   test('business states: initial, targets, deadlines and what steps set must be declared', () => {
