@@ -26,6 +26,8 @@ export interface InstallationOptions {
   readonly faults?: Partial<EventFaults>;
   readonly seed?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** The module that exports the functions; by default the deployed ones with steerable actions. */
+  readonly functions?: URL;
 }
 
 /** The deployed functions on the real Firestore emulator, with an outside system and members of one account. */
@@ -49,7 +51,7 @@ export class Installation {
   static async start(options: InstallationOptions): Promise<Installation> {
     const target = new Target();
     const host = await startHost({
-      functions: new URL('fixtures/functions.ts', import.meta.url),
+      functions: options.functions ?? new URL('fixtures/functions.ts', import.meta.url),
       projectId: `demo-${options.name}`,
       env: { KILN_TEST_TARGET: await target.start(), ...options.env },
       ...(options.worker === undefined ? {} : { worker: options.worker }),

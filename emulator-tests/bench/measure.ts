@@ -1,0 +1,80 @@
+import { paths } from '../../functions/src/model/paths.ts';
+import { terminalRunStatuses } from '../../functions/src/model/run.ts';
+import type { RunStatus } from '../../functions/src/model/run.ts';
+import { ACCOUNT } from '../installation.ts';
+import type { Installation } from '../installation.ts';
+
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+export function quantile(values: readonly number[], q: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
+}
+
+/** Runs a chain of the floor; ms from its document to its last step. */
+export async function floorChain(kiln: Installation, id: string, of: number): Promise<number> {
+  const ref = kiln.host.firestore().doc(`floor/${id}`);
+  const started = performance.now();
+  const ended = new Promise<void>((resolve, reject) => {
+    const stop = ref.onSnapshot((snapshot) => {
+      if (snapshot.get('n') !== of) return;
+      stop();
+      resolve();
+    }, reject);
+  });
+  await ref.set({ n: 0, of });
+  await ended;
+  return performance.now() - started;
+}
+
+/** Runs a workflow; ms from its run document to its end. */
+export async function kilnRun(kiln: Installation, workflowId: string, input: object = {}): Promise<{ runId: string; ms: number }> {
+  const started = performance.now();
+  const runId = await kiln.start(workflowId, input as never);
+  const ref = kiln.host.firestore().doc(paths.run(ACCOUNT, runId));
+  await new Promise<void>((resolve, reject) => {
+    const stop = ref.onSnapshot((snapshot) => {
+      if (!terminalRunStatuses.has(String(snapshot.get('status')) as RunStatus)) return;
+      stop();
+      resolve();
+    }, reject);
+  });
+  return { runId, ms: performance.now() - started };
+}
+
+/** Ms between the creations of successive steps, by the database's clock. */
+export async function stepGaps(kiln: Installation, runId: string): Promise<number[]> {
+  const found = await kiln.host.firestore().collection(paths.steps(ACCOUNT, runId)).get();
+  const times = found.docs.map((doc) => doc.createTime.toMillis()).sort((a, b) => a - b);
+  return times.slice(1).map((time, i) => time - (times[i] ?? time));
+}
+
+export interface Counted {
+  readonly writes: number;
+  readonly reads: number;
+  readonly deletes: number;
+  readonly invocations: number;
+  readonly tasks: number;
+}
+
+/** What a piece of work used, counted at the wire. */
+export async function counted(kiln: Installation, work: () => Promise<unknown>): Promise<Counted> {
+  await kiln.host.idle();
+  const tasksBefore = tasksCreated(kiln);
+  kiln.host.usage.reset();
+  await work();
+  await kiln.host.idle();
+  const { writes, reads, deletes, invocations } = kiln.host.usage.total();
+  return { writes, reads, deletes, invocations, tasks: tasksCreated(kiln) - tasksBefore };
+}
+
+function tasksCreated(kiln: Installation): number {
+  return kiln.host.services.tasks.tasks.stats().created;
+}
+
+export function per(long: Counted, short: Counted, units: number): Counted {
+  const each = (name: keyof Counted): number => (long[name] - short[name]) / units;
+  return { writes: each('writes'), reads: each('reads'), deletes: each('deletes'), invocations: each('invocations'), tasks: each('tasks') };
+}
