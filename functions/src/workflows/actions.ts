@@ -1,0 +1,3 @@
+import type { Action } from '../steps/action-registry.ts';
+
+export const actions: readonly Action[] = [];
