@@ -11,6 +11,7 @@ import { MemoryHost } from '../testing/memory-host.ts';
 import { ACCOUNT, approvalOf, approvalsOf, hire, officeRuntime, person, runOf, stepOf, submit, verdictOn } from '../testing/office.ts';
 import { startRun } from '../runner/runs.ts';
 import { reconcile } from '../timers/reconciler.ts';
+import { handleRequest } from '../triggers/http.ts';
 import { decideApproval, settleApproval } from './approvals.ts';
 import { endRun } from './end-run.ts';
 import { claimApproval, reassignApproval, releaseApproval } from './handover.ts';
@@ -152,6 +153,35 @@ describe('a request', () => {
     expect(await step()).toMatchObject({ state: 'succeeded' });
     expect(JSON.stringify([await history(), notices(), mails()])).not.toContain('earns too little');
   });
+});
+
+describe('a link in a mail', () => {
+  test('A10 decides nothing, however it is opened, and still works for the person', async () => {
+    await open({});
+    const before = JSON.stringify([...host.store.all()]);
+    for (const { link = '', body } of mails()) {
+      // It names the request and nothing that could decide: no outcome, no token.
+      expect(link).toBe(`/approvals/${ACCOUNT}/${(await request()).approvalId}`);
+      expect(body).not.toContain('http');
+      for (const method of ['GET', 'HEAD', 'POST']) {
+        for (const path of [link, `/http${link}`, `/hooks${link}`]) {
+          const answered = await visit(method, path);
+          expect(answered).toBeGreaterThanOrEqual(400);
+        }
+      }
+    }
+    expect(JSON.stringify([...host.store.all()])).toBe(before);
+    await decide('ada', 'approve');
+    expect(await request()).toMatchObject({ status: 'decided' });
+  });
+
+  async function visit(method: string, path: string): Promise<number> {
+    let status = 0;
+    const response = { status: (code: number) => ((status = code), response), set: () => response, json: () => response };
+    const request = { method, path, headers: {}, rawBody: Buffer.from('') };
+    await handleRequest(host.runtime, request as never, response as never);
+    return status;
+  }
 });
 
 describe('a decision', () => {
