@@ -41,6 +41,9 @@ export async function performTransaction(
   let unused = decodeBaton(held.record).at === 'here' ? ready : undefined;
   try {
     await runtime.store.transaction(async (tx) => {
+      // Sent twice by the client library, or overtaken by another: the writes belong to the step as it was held, and to no other.
+      const { docs } = await tx.get([stepPath(held.record)]);
+      if (docs[0]?.updateTime !== held.updateTime) throw new StoreConflict(`"${held.record.key}" has gone on`);
       const own = new CollectingTransaction(tx);
       const output = await outputOf(runtime, replayer.functionOf(held.record, work.fn), own, timeoutMs);
       const mine = unused;
