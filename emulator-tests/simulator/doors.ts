@@ -1,3 +1,5 @@
+import { ReplayingPlanner } from '../../functions/src/durable/code-planner.ts';
+import type { WorkflowRegistry } from '../../functions/src/durable/define-workflow.ts';
 import type { DefinitionIndex } from '../../functions/src/engine/definition-index.ts';
 import { decideApproval } from '../../functions/src/ledger/approvals.ts';
 import { attendCommand } from '../../functions/src/ledger/commands.ts';
@@ -9,9 +11,8 @@ import { heldStep } from '../../functions/src/ledger/steps.ts';
 import type { Snapshot } from '../../functions/src/ledger/store.ts';
 import { KilnError } from '../../functions/src/model/errors.ts';
 import { attend } from '../../functions/src/runner/attend.ts';
-import type { CodePlanner } from '../../functions/src/runner/code-planner.ts';
 import { attendCompletion, attendRun } from '../../functions/src/runner/runs.ts';
-import type { Definitions, Runtime } from '../../functions/src/runner/runtime.ts';
+import type { Definitions, PinnedVersion, Runtime } from '../../functions/src/runner/runtime.ts';
 import { createStepRegistry } from '../../functions/src/steps/index.ts';
 import { reconcile } from '../../functions/src/timers/reconciler.ts';
 import type { Instance } from './instance.ts';
@@ -41,8 +42,7 @@ function idsOf(path: string): readonly string[] {
 export interface Office {
   world(): World;
   outside(): Outside;
-  definitions: Definitions;
-  code: CodePlanner;
+  readonly known: KnownWorkflows;
 }
 
 export function createDoors(office: Office): Doors {
@@ -71,10 +71,10 @@ function runtimeOf(office: Office, instance: Instance, invocation: Invocation): 
     limitTime: instance.limitTime(invocation),
     random: () => world.random.next(),
     token: () => `t${Math.floor(world.random.next() * 2 ** 48).toString(36)}`,
-    definitions: office.definitions,
+    definitions: office.known,
     stepTypes,
     services: { actions: outside.actions(invocation), members: new StoredMembers(store) },
-    code: office.code,
+    code: office.known.planner(instance),
     control: instance.control(store),
     deliveries: { mail: outside.deliver(invocation) },
     followers: [outside.follower(invocation)],
@@ -86,9 +86,16 @@ function runtimeOf(office: Office, instance: Instance, invocation: Invocation): 
   };
 }
 
-/** Workflows by account: the same id in two accounts is two workflows. */
-export class KnownDefinitions implements Definitions {
+/** Graph workflows by account (the same id in two accounts is two workflows), and the deployment's code workflows. */
+export class KnownWorkflows implements Definitions {
   readonly #known = new Map<string, DefinitionIndex>();
+  readonly #registry: WorkflowRegistry;
+  /** What an instance remembers of code runs, it forgets when it dies. */
+  readonly #planners = new WeakMap<Instance, ReplayingPlanner>();
+
+  constructor(registry: WorkflowRegistry) {
+    this.#registry = registry;
+  }
 
   add(accountId: string, index: DefinitionIndex): void {
     this.#known.set(`${accountId}/${index.definition.id}`, index);
@@ -101,8 +108,16 @@ export class KnownDefinitions implements Definitions {
       : Promise.resolve(found);
   }
 
-  async latest(accountId: string, workflowId: string): Promise<{ kind: 'graph'; version: number; hash: string }> {
+  async latest(accountId: string, workflowId: string): Promise<PinnedVersion> {
+    const code = this.#registry.pinned(workflowId);
+    if (code !== undefined) return code;
     await this.get(accountId, workflowId);
     return { kind: 'graph', version: 1, hash: 'h' };
+  }
+
+  planner(instance: Instance): ReplayingPlanner {
+    let planner = this.#planners.get(instance);
+    if (planner === undefined) this.#planners.set(instance, (planner = new ReplayingPlanner(this.#registry)));
+    return planner;
   }
 }

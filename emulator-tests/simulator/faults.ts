@@ -32,7 +32,6 @@ export interface FaultRates {
 export const faultNames = [
   'crash before I/O',
   'crash after I/O',
-  'crash of an instance',
   'lost reply',
   'lost reply, sent again',
   'aborted',

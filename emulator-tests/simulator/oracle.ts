@@ -2,6 +2,8 @@ import { evaluateCondition } from '../../functions/src/engine/conditions.ts';
 import type { Json } from '../../functions/src/engine/json.ts';
 import { resolveTemplates } from '../../functions/src/engine/templates.ts';
 import type { Reference } from '../../functions/src/engine/templates.ts';
+import { expectedOf } from './code-oracle.ts';
+import type { Program } from './programs.ts';
 import type { Definition, StepConfig } from '../../functions/src/model/definition.ts';
 
 /**
@@ -23,11 +25,19 @@ type Fields = Readonly<Record<string, Json>>;
 export class Oracle {
   readonly #definitions: ReadonlyMap<string, Definition>;
 
-  constructor(definitions: readonly Definition[]) {
+  readonly #programs: ReadonlyMap<string, Program>;
+
+  constructor(definitions: readonly Definition[], programs: readonly Program[]) {
     this.#definitions = new Map(definitions.map((definition) => [definition.id, definition]));
+    this.#programs = new Map(programs.map((program) => [program.id, program]));
   }
 
   run(workflowId: string, input: Json): Expected {
+    const program = this.#programs.get(workflowId);
+    if (program !== undefined) {
+      const { n } = input as { readonly n: number };
+      return expectedOf(program, n, (child, inner) => this.run(child, { n: inner, text: 'child', items: [1, 2] }));
+    }
     const definition = this.#definitions.get(workflowId);
     if (definition === undefined) return { ok: false, code: 'definition.not_found' };
     return this.#list(definition.steps, { input, outputs: new Map() }, definition.onError === 'continue');

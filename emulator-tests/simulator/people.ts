@@ -13,6 +13,7 @@ import { paths } from '../../functions/src/model/paths.ts';
 import { terminalRunStatuses } from '../../functions/src/model/run.ts';
 import type { RunRecord } from '../../functions/src/model/run.ts';
 import { startRun } from '../../functions/src/runner/runs.ts';
+import type { Scenario, Wish } from './scenario.ts';
 import type { Standing } from './standing.ts';
 import type { World } from './world.ts';
 
@@ -21,13 +22,6 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-export interface Wish {
-  readonly accountId: string;
-  readonly workflowId: string;
-  readonly runId: string;
-  readonly input: { readonly n: number; readonly text: string; readonly items: readonly number[] };
-}
-
 /** Everybody outside: those who start runs, decide, send events and give orders. They act through documents and the API. */
 export class People {
   readonly #world: World;
@@ -35,7 +29,7 @@ export class People {
   readonly #definitions: ReadonlyMap<string, Definition>;
   #n = 0;
 
-  constructor(world: World, definitions: readonly Definition[], deterministic: boolean) {
+  constructor(world: World, { deterministic, definitions }: Scenario) {
     this.#world = world;
     this.#deterministic = deterministic;
     this.#definitions = new Map(definitions.map((definition) => [definition.id, definition]));
@@ -72,7 +66,7 @@ export class People {
     }
     this.#world.call(at, `start ${accountId}/${workflowId}`, async (runtime) => {
       const startedBy = { kind: 'user', id: 'ann' } as const;
-      await startRun(runtime, { accountId, workflowId, runId, input: { ...input, items: [...input.items] }, startedBy, startKey: runId });
+      await startRun(runtime, { accountId, workflowId, runId, input: { ...input, items: [...input.items] }, startedBy, startKey: runId, policy: { restartFailed: false } });
     });
   }
 
@@ -170,7 +164,6 @@ export class People {
   #started(run: RunRecord): void {
     const { random, now } = this.#world;
     const definition = this.#definitions.get(run.workflowId);
-    if (definition === undefined) return;
     if (!this.#deterministic) this.#earlyEvents(run, definition);
     if (!this.#deterministic && random.chance(0.12)) this.#orderAt(now + this.#sometime(), run, 'cancel');
     if (random.chance(0.2)) {
@@ -185,14 +178,16 @@ export class People {
     return random.pick([500, 3 * SECOND, MINUTE, HOUR, 24 * HOUR]) * (0.5 + random.next());
   }
 
-  #earlyEvents(run: RunRecord, definition: Definition): void {
+  /** Events are named after the steps that wait for them. */
+  #earlyEvents(run: RunRecord, definition: Definition | undefined): void {
     const { random, now, counters } = this.#world;
-    for (const { step } of indexDefinition(definition).places.values()) {
-      const event: unknown = 'event' in step ? step['event'] : undefined;
-      if (typeof event !== 'object' || event === null || !('name' in event) || !random.chance(0.3)) continue;
+    const steps = definition === undefined ? ['s1', 's2', 's3', 's4', 's5'] : [...indexDefinition(definition).places.keys()];
+    const text = run.input.json === undefined ? '' : (JSON.parse(run.input.json) as { readonly text?: string }).text;
+    for (const step of steps) {
+      const waits = definition === undefined || 'event' in (indexDefinition(definition).places.get(step)?.step ?? {});
+      if (!waits || !random.chance(0.3)) continue;
       counters.fault('event before its wait');
-      const text = run.input.json === undefined ? '' : (JSON.parse(run.input.json) as { readonly text?: string }).text;
-      this.#sendAt(now + random.int(5 * MINUTE), run.accountId, String(event.name), text ?? '');
+      this.#sendAt(now + random.int(5 * MINUTE), run.accountId, `ev-${step}`, text ?? '');
     }
   }
 

@@ -1,10 +1,12 @@
 import { canonicalJson } from '../../functions/src/engine/json.ts';
+import type { Json } from '../../functions/src/engine/json.ts';
 import type { Deliver } from '../../functions/src/ledger/outbox.ts';
 import { KilnError } from '../../functions/src/model/errors.ts';
 import type { RunFollower } from '../../functions/src/runner/runtime.ts';
 import { ActionRegistry } from '../../functions/src/steps/action-registry.ts';
 import type { Action, ActionContext } from '../../functions/src/steps/action-registry.ts';
 import { Violation } from './violation.ts';
+import { currentInvocation } from './world.ts';
 import type { Invocation, World } from './world.ts';
 
 /** One call of an outside system, as that system and its caller saw it. */
@@ -16,6 +18,8 @@ export interface Execution {
   /** The caller was told, for certain, that nothing happened. */
   clean: boolean;
 }
+
+export type CallContext = Omit<ActionContext, 'runId'>;
 
 /** Takes whatever comes, as it is. */
 const anything = { safeParse: (data: unknown) => ({ success: true, data }) } as unknown as Action['input'];
@@ -53,6 +57,13 @@ export class Outside {
     ]);
   }
 
+  /** The same from a code workflow's step, in the name of whoever performs it. */
+  async callFromCode(system: 'keyed' | 'charge', input: object, context: CallContext): Promise<Json> {
+    const invocation = currentInvocation.getStore();
+    if (invocation === undefined) throw new Error('nobody performs this step');
+    return this.#call(invocation, system, input, context);
+  }
+
   /** Mail is sent at least once; the receiver tells copies apart by the id. */
   deliver(invocation: Invocation): Deliver {
     return async (_runtime, record) => {
@@ -75,12 +86,13 @@ export class Outside {
     };
   }
 
-  async #call(invocation: Invocation, system: 'keyed' | 'charge', given: object, context: ActionContext): Promise<Answer> {
+  async #call(invocation: Invocation, system: 'keyed' | 'charge', given: object, context: CallContext): Promise<Answer> {
     const world = this.#world;
     const input = canonicalJson(given);
     const what = `${system} ${context.idempotencyKey.slice(5, 11)} attempt ${context.attempt}`;
     const fate = await world.park(invocation, 'call', what);
     const execution: Execution = {
+      // Run ids are unguessable in production; here they are the same in every account.
       key: `${system}:${context.accountId}:${context.idempotencyKey}`,
       input,
       attempt: context.attempt,
@@ -91,7 +103,7 @@ export class Outside {
     this.executions.set(execution.key, [...(this.executions.get(execution.key) ?? []), execution]);
     await this.#happens(invocation, system, execution, context.signal);
     await world.settle(invocation, `call ${what}`, fate);
-    return { did: given };
+    return { did: JSON.parse(input) as Json };
   }
 
   /** What the system does with the call, and what of that the caller gets to know. */
@@ -142,6 +154,5 @@ export class Outside {
   }
 }
 
-interface Answer {
-  readonly did: object;
-}
+// A type, not an interface: so it is JSON.
+type Answer = { did: Json };

@@ -120,6 +120,9 @@ export function leftovers(standing: Standing, outside: Outside): readonly Violat
     else if (completion.data['status'] !== run.status) {
       found.push(new Violation('the end of a run is announced once', `${name} is ${run.status}, announced as ${String(completion.data['status'])}`));
     }
+    const counted = standing.stepsOf(run).filter((step) => step.type === 'transaction' && step.state === 'succeeded').length;
+    const counter = Number(standing.doc('counters', `accounts/${run.accountId}/counters/${run.runId}`)?.data['n'] ?? 0);
+    if (counter !== counted) found.push(new Violation('counters are right', `${name} counted to ${counter} in ${counted} transactions`));
     if ((outside.followed.get(name) ?? 0) === 0) left(`nobody was told that ${name} ended`);
   }
   for (const { path, data } of standing.all('approvals')) if (data['status'] === 'pending') left(`${path} is still open`);

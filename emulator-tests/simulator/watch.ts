@@ -113,6 +113,7 @@ export class Watch {
     if (before !== undefined && after.status === 'pending' && before.startedAt !== undefined) {
       this.broken('only legal transitions', `${path} went back from ${before.status} to pending`);
     }
+    if (after.status === 'diverged') this.broken('only legal transitions', `${path} diverged: ${after.error?.message ?? ''}`);
     if (before?.status === 'pending' && after.status === 'running') counters.operation('run started');
     if (!terminalRunStatuses.has(after.status)) return;
     if (after.status === 'completed') counters.operation('run completed');
