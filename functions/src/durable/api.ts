@@ -6,3 +6,8 @@ export { triggers } from './triggers.ts';
 export type { CreatedDocument, ScheduleOccurrence, Trigger } from './triggers.ts';
 export type { StepApi, StepContext, UndoContext } from './step-api.ts';
 export type { StepTransaction } from './step-transaction.ts';
+export { azureDevOps } from './connectors/azure-devops.ts';
+export { github } from './connectors/github.ts';
+export { shopify } from './connectors/shopify.ts';
+export { standardWebhooks } from './connectors/standard-webhooks.ts';
+export { stripe } from './connectors/stripe.ts';

@@ -1,4 +1,3 @@
-import type { Json } from '../engine/json.ts';
 import type { Write } from '../ledger/store.ts';
 import { KilnError, toErrorRecord } from '../model/errors.ts';
 import type { ErrorRecord } from '../model/errors.ts';
@@ -30,8 +29,8 @@ export interface Sources {
 export interface ExecutionInput {
   readonly workflow: AnyCodeWorkflow;
   readonly run: RunInfo;
-  /** The payload as it came. */
-  readonly payload: Json;
+  /** What started the run, as the workflow's trigger reads it. */
+  readonly payload: unknown;
   readonly sources: Sources;
   /** What the journal has. */
   readonly entries: readonly Entry[];
@@ -63,7 +62,7 @@ export class Execution {
   readonly #uses = new Map<string, number>();
   /** The last call of each name. */
   readonly #latest = new Map<string, Call>();
-  readonly #payload: Json;
+  readonly #payload: unknown;
   #next = 0;
   #mayRecord = false;
   #open = false;
@@ -184,7 +183,7 @@ export class Execution {
 
   #start(): void {
     // The registry holds workflows of any types; the input was checked by this workflow's own schema.
-    const workflow = this.workflow as unknown as { run(context: WorkflowContext<unknown, Json>): unknown };
+    const workflow = this.workflow as unknown as { run(context: WorkflowContext<unknown, unknown>): unknown };
     const end = (ended: Ended): void => {
       if (!this.#open) {
         const message =

@@ -10,6 +10,7 @@ import { Execution } from './replay.ts';
 import type { Sources } from './replay.ts';
 import { payloadOf, RunReader } from './run-reader.ts';
 import type { Opened, Reader } from './run-reader.ts';
+import { readPayload } from './trigger-payload.ts';
 import { entriesOf, turnWrites, uuidFrom } from './turn.ts';
 import type { EndedStep } from './turn.ts';
 
@@ -88,7 +89,10 @@ export class Replayer {
 
   execution(runtime: Runtime, workflow: AnyCodeWorkflow, opened: Opened): Execution {
     const sources: Sources = { now: () => runtime.clock.now(), random: runtime.random, uuid: () => uuidFrom(runtime.token()) };
-    return new Execution({ workflow, run: opened.facts.info, payload: payloadOf(opened.facts), sources, entries: opened.entries });
+    const { info } = opened.facts;
+    const read = readPayload(workflow, info.startedBy, payloadOf(opened.facts));
+    // It was checked before the run began. Where newer code no longer takes it, the code shows that itself.
+    return new Execution({ workflow, run: info, payload: read.ok ? read.payload : undefined, sources, entries: opened.entries });
   }
 
   /** What to say about a version that is not deployed. */
