@@ -1,11 +1,27 @@
+import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 
 const engineRoom = (room: string): string => fileURLToPath(new URL(`../functions/src/${room}`, import.meta.url));
 
+/** `virtual:step-schemas` is what step-schemas.ts prints. */
+function stepSchemas(): Plugin {
+  const id = 'virtual:step-schemas';
+  return {
+    name: 'step-schemas',
+    resolveId: (wanted) => (wanted === id ? `\0${id}` : null),
+    load(wanted) {
+      if (wanted !== `\0${id}`) return null;
+      const script = fileURLToPath(new URL('step-schemas.ts', import.meta.url));
+      const json = execFileSync(process.execPath, [script], { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 });
+      return `export default JSON.parse(${JSON.stringify(json)});`;
+    },
+  };
+}
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), stepSchemas()],
   resolve: {
     alias: { '@model': engineRoom('model'), '@engine': engineRoom('engine') },
     // The schemas live in functions/, which has a zod of its own: one copy is enough.

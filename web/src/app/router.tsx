@@ -56,6 +56,43 @@ const run = createRoute({
   component: lazyRouteComponent(() => import('../run/run-page.tsx'), 'RunPage'),
 });
 
+const workflows = createRoute({
+  getParentRoute: () => account,
+  path: '/workflows',
+  component: lazyRouteComponent(() => import('../workflows/workflows-page.tsx'), 'WorkflowsPage'),
+});
+
+interface WorkflowSearch {
+  readonly tab?: string;
+  readonly version?: number;
+  readonly against?: number;
+}
+
+const workflowSearch = (search: Record<string, unknown>): WorkflowSearch => ({
+  ...(typeof search['tab'] === 'string' ? { tab: search['tab'] } : {}),
+  ...(typeof search['version'] === 'number' ? { version: search['version'] } : {}),
+  ...(typeof search['against'] === 'number' ? { against: search['against'] } : {}),
+});
+
+const workflow = createRoute({
+  getParentRoute: () => account,
+  path: '/workflows/$workflowId',
+  validateSearch: workflowSearch,
+  component: lazyRouteComponent(() => import('../workflows/workflow-page.tsx'), 'WorkflowPage'),
+});
+
+const newWorkflow = createRoute({
+  getParentRoute: () => account,
+  path: '/workflows/new',
+  component: lazyRouteComponent(() => import('../workflows/editor-page.tsx'), 'NewWorkflowPage'),
+});
+
+const editWorkflow = createRoute({
+  getParentRoute: () => account,
+  path: '/workflows/$workflowId/edit',
+  component: lazyRouteComponent(() => import('../workflows/editor-page.tsx'), 'EditorPage'),
+});
+
 /** The addresses in mails and notifications. */
 const approvalLink = createRoute({
   getParentRoute: () => root,
@@ -74,7 +111,7 @@ const runLink = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, approvalLink, runLink, account.addChildren([accountHome, inbox, approval, runs, run])]),
+  routeTree: root.addChildren([home, approvalLink, runLink, account.addChildren([accountHome, inbox, approval, runs, run, workflows, newWorkflow, workflow, editWorkflow])]),
   defaultPreload: 'intent',
   defaultErrorComponent: StumbledPage,
   defaultNotFoundComponent: MissingPage,

@@ -17,6 +17,7 @@ import styles from './shell.module.css';
 const places = [
   { to: '/a/$accountId/inbox', name: 'inbox', icon: 'inbox' },
   { to: '/a/$accountId/runs', name: 'runs', icon: 'list' },
+  { to: '/a/$accountId/workflows', name: 'workflows', icon: 'flow' },
 ] as const satisfies readonly { to: string; name: string; icon: IconName }[];
 
 type Panel = 'keys' | 'menu' | 'notifications';
@@ -35,6 +36,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
   useShortcuts([
     { key: '?', does: t.keys.help, run: () => setPanel('keys') },
     { key: 'u', does: t.keys.goRuns, run: () => void navigate({ to: '/a/$accountId/runs', params }) },
+    { key: 'w', does: t.keys.goWorkflows, run: () => void navigate({ to: '/a/$accountId/workflows', params }) },
     { key: 'i', does: t.keys.goInbox, run: () => void navigate({ to: '/a/$accountId/inbox', params }) },
   ]);
 

@@ -92,6 +92,12 @@ export const queries = {
 
   workflows: (accountId: string): ListSpec => ({ path: `${paths.account(accountId)}/workflows`, orderBy: [['updatedAt', 'desc']], limit: 100 }),
 
+  versions: (accountId: string, workflowId: string): ListSpec => ({
+    path: `${paths.workflow(accountId, workflowId)}/versions`,
+    orderBy: [['version', 'desc']],
+    limit: 50,
+  }),
+
   /** A page of a run's steps in the order of their creation: a container always comes before what is in it. */
   steps: (accountId: string, runId: string, after: { readonly createdAt: number; readonly key: string } | undefined): ListSpec => ({
     path: paths.steps(accountId, runId),

@@ -68,7 +68,7 @@ function InputForm({ workflowId, version }: { readonly workflowId: string; reado
   const schema = useMemo(() => (live.state === 'ready' && live.value !== undefined ? inputSchemaOf(live.value.value.json) : undefined), [live]);
   if (live.state === 'loading') return <Loading lines={3} />;
   if (live.state === 'failed') return <Problem error={live.error} />;
-  return <Ask workflowId={workflowId} schema={schema} />;
+  return <StartForm workflowId={workflowId} schema={schema} />;
 }
 
 function inputSchemaOf(definition: string): Json | undefined {
@@ -76,7 +76,8 @@ function inputSchemaOf(definition: string): Json | undefined {
   return isObject(parsed) ? parsed['input'] : undefined;
 }
 
-function Ask({ workflowId, schema }: { readonly workflowId: string; readonly schema: Json | undefined }): ReactNode {
+/** The form for a run of one workflow. */
+export function StartForm({ workflowId, schema }: { readonly workflowId: string; readonly schema: Json | undefined }): ReactNode {
   const { t } = useText();
   const { accountId } = useAccount();
   const { uid } = useUser();

@@ -1,0 +1,5 @@
+declare module 'virtual:step-schemas' {
+  import type { Schemas } from './editor/completions.ts';
+  const schemas: Schemas;
+  export default schemas;
+}
