@@ -6,7 +6,15 @@ import { leaveUnresolved, suspend } from '../ledger/transitions.ts';
 import type { Outcome } from '../ledger/transitions.ts';
 import { KilnError, toErrorRecord } from '../model/errors.ts';
 import type { ErrorRecord } from '../model/errors.ts';
-import { claimStep, DEFAULT_STEP_TIMEOUT_MS, LEASE_MARGIN_MS, LOOKS, MAX_STEP_TIMEOUT_MS, stillHeld } from '../runner/perform.ts';
+import {
+  claimStep,
+  DEFAULT_STEP_TIMEOUT_MS,
+  goOnWaiting,
+  LEASE_MARGIN_MS,
+  LOOKS,
+  MAX_STEP_TIMEOUT_MS,
+  stillHeld,
+} from '../runner/perform.ts';
 import type { AttemptOutcome } from '../runner/perform.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { policyOf } from './baton.ts';
@@ -37,6 +45,7 @@ export async function recordOutcome(runtime: Runtime, claimed: Held, outcome: At
   for (let look = 0; look < LOOKS; look += 1) {
     try {
       if (current.kind === 'error') await afterError(runtime, held, current.error, conclude);
+      else if (current.kind === 'wait') await goOnWaiting(runtime, held, current.entered);
       else await conclude(held, current);
       return;
     } catch (error) {

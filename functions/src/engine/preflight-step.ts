@@ -142,7 +142,7 @@ function checkRetry(retry: StepConfig['retry'], path: string): Problem[] {
 
 /** What has no effect on a container is refused: whoever wrote it counts on it. */
 function idleFields(step: StepConfig, path: string): Problem[] {
-  return (['retry', 'timeout'] as const)
+  return (['retry', 'timeout', 'effectKey', 'confirm', 'limit'] as const)
     .filter((field) => step[field] !== undefined)
     .map((field) => ({
       path: `${path}.${field}`,
@@ -274,9 +274,5 @@ function checkInnerStep(inner: { readonly type: string }, path: string, site: Si
   }
   const config = inner as unknown as StepConfig;
   const type = site.types.find(inner.type);
-  return [
-    ...checkInputs(config, path, withSecrets(site, type)),
-    ...checkTimes(config, path, type),
-    ...checkOwnFields(inner, path, site),
-  ];
+  return [...checkInputs(config, path, withSecrets(site, type)), ...checkTimes(config, path, type), ...checkOwnFields(inner, path, site)];
 }

@@ -18,7 +18,10 @@ import { readApproval } from './approval-reading.ts';
 import type { ApprovalRef, Look } from './approval-reading.ts';
 import { answeredBy, happeningOf, requestOf, verdictOf, verdictWrites } from './approval-verdicts.ts';
 import type { Counted } from './approval-verdicts.ts';
+import { dueField } from './due.ts';
 import { appendHistory } from './history.ts';
+import { stepPath } from './steps.ts';
+import type { Held } from './steps.ts';
 import { increment, remove } from './store.ts';
 import type { Transaction, Write } from './store.ts';
 
@@ -135,7 +138,8 @@ async function end(runtime: Runtime, tx: Transaction, look: Look & Counted, how:
   const { approval, held, verdicts, members } = look;
   if (held === undefined) return [];
   const ending = approvalEnd(look, how, now);
-  const step = await finishWait(runtime, held, ending.outcome, tx);
+  const permitted = approval.purpose === 'permission' && ending.outcome.kind === 'succeeded';
+  const step = permitted ? await permitWrites(runtime, held, approval, now) : await finishWait(runtime, held, ending.outcome, tx);
   const happenings = [
     ...verdicts.map((verdict) => happeningOf(verdict, look)),
     { kind: 'approval_ended', by: 'system', text: ending.text, data: { approvalId: approval.approvalId } },
@@ -154,6 +158,15 @@ async function end(runtime: Runtime, tx: Transaction, look: Look & Counted, how:
     { op: 'update', path: paths.run(approval.accountId, approval.runId), data: { pendingApprovals: increment(-1) } },
     ...noticeWrites(approval, members, told, now),
   ];
+}
+
+/** The step may begin with what was shown. It is woken like one that waits to be tried again. */
+async function permitWrites(runtime: Runtime, held: Held, approval: ApprovalRecord, now: number): Promise<readonly Write[]> {
+  const { record } = held;
+  const permission = { digest: approval.subject ?? '', approvalId: approval.approvalId };
+  await runtime.doorbells.arm(record, now, 0);
+  const data = { wait: { kind: 'retry' }, wakeAt: now, due: dueField(record.runId, now), permission };
+  return [{ op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime }];
 }
 
 function pathOf(approval: ApprovalRecord): string {

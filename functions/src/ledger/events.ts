@@ -134,6 +134,8 @@ async function meet(runtime: Runtime, event: EventRecord, wait: WaitRecord): Pro
     const writes = await finishWait(runtime, held, output, tx);
     for (const write of writes) tx.write(write);
     tx.write({ op: 'update', path: paths.wait(accountId, wait.waitId), data: { state: 'closed', endedAt: now, eventId: event.eventId } });
+    // Outsiders wrote what the run has read now.
+    if (event.source.startsWith('hook:')) tx.write({ op: 'update', path: paths.run(accountId, wait.runId), data: { tainted: true } });
     tx.write({ op: 'create', path: consumed, data: { v: 1, waitId: wait.waitId, at: now } });
     tx.write({ op: 'update', path: paths.event(accountId, event.eventId), data: { taken: increment(1) } });
     return true;

@@ -6,8 +6,10 @@ import type { RunStatus } from '../model/run.ts';
 import { liveStepStates, stepRecordSchema } from '../model/step.ts';
 import type { StepRecord } from '../model/step.ts';
 import { dueField } from './due.ts';
+import { effectDoubtWrites } from './effects.ts';
 import { storePayload } from './payloads.ts';
-import { stepPath } from './steps.ts';
+import { createCompensation, stepPath } from './steps.ts';
+import type { Origin } from './steps.ts';
 import { increment, remove } from './store.ts';
 import type { Query, Snapshot, Write } from './store.ts';
 
@@ -48,11 +50,18 @@ export function completeRunWrites(ref: RunRef, output: string, now: number, same
   return [{ op: 'update', path: paths.run(ref.accountId, ref.runId), data }, ...stored.writes, completionWrite(ref, 'completed', now)];
 }
 
-/** The path that failed was the run's only one; guards inside lanes end the others through `endRun`. */
-export function failRunWrites(from: StepRecord, error: ErrorRecord | undefined, now: number, compensate: boolean): readonly Write[] {
-  const status: RunStatus = compensate ? 'compensating' : 'failed';
-  const data = { status, endedAt: now, due: remove, ...(error === undefined ? {} : { error: { ...error, stepKey: from.key } }) };
-  return [{ op: 'update', path: paths.run(from.accountId, from.runId), data }, completionWrite(from, status, now)];
+/** The path that failed was the run's only one; guards inside lanes end the others through `endRun`. A run that compensates ends later. */
+export function failRunWrites(
+  from: Origin,
+  error: ErrorRecord | undefined,
+  now: number,
+  compensate: { readonly seq: number } | undefined,
+): readonly Write[] {
+  const path = paths.run(from.accountId, from.runId);
+  const why = { due: remove, ...(error === undefined ? {} : { error: { ...error, stepKey: from.key } }) };
+  return compensate === undefined
+    ? [{ op: 'update', path, data: { status: 'failed', endedAt: now, ...why } }, completionWrite(from, 'failed', now)]
+    : [{ op: 'update', path, data: { status: 'compensating', ...why } }, createCompensation(from, compensate.seq, now)];
 }
 
 /** Ends one live step from outside, and closes what it waits for. */
@@ -66,24 +75,33 @@ export function cancelStepWrites(snapshot: Snapshot, now: number): readonly Writ
       ifUpdateTime: snapshot.updateTime,
     },
   ];
-  const { accountId, runId, wait } = record;
-  if (wait?.kind === 'approval') {
-    writes.push({
-      op: 'update',
-      path: paths.approval(accountId, wait.approvalId),
-      data: { status: 'cancelled', endedAt: now, due: remove },
-    });
-    writes.push({ op: 'update', path: paths.run(accountId, runId), data: { pendingApprovals: increment(-1) } });
-  } else if (wait?.kind === 'event') {
-    writes.push({ op: 'update', path: paths.wait(accountId, wait.waitId), data: { state: 'closed', endedAt: now } });
-  } else if (wait?.kind === 'run') {
-    writes.push({
-      op: 'set',
-      path: paths.command(accountId, wait.runId, 'cancel-by-parent'),
-      data: commandData(accountId, wait.runId, runId, now),
-    });
+  // What it holds may have happened, or happen still.
+  return [...writes, ...effectDoubtWrites(record), ...closeWaitWrites(record, now)];
+}
+
+/** Closes what a step waits for, when the step ends without it. A child run is cancelled. */
+export function closeWaitWrites({ accountId, runId, wait }: StepRecord, now: number): readonly Write[] {
+  switch (wait?.kind) {
+    case 'approval':
+      return [
+        { op: 'update', path: paths.approval(accountId, wait.approvalId), data: { status: 'cancelled', endedAt: now, due: remove } },
+        { op: 'update', path: paths.run(accountId, runId), data: { pendingApprovals: increment(-1) } },
+      ];
+    case 'event':
+      return [{ op: 'update', path: paths.wait(accountId, wait.waitId), data: { state: 'closed', endedAt: now } }];
+    case 'run': {
+      const path = paths.command(accountId, wait.runId, 'cancel-by-parent');
+      return [{ op: 'set', path, data: commandData(accountId, wait.runId, runId, now) }];
+    }
+    case 'timer':
+    case 'retry':
+    case 'slot':
+    case 'children':
+    case 'document':
+    case 'turn':
+    case undefined:
+      return [];
   }
-  return writes;
 }
 
 function commandData(accountId: string, runId: string, parentRunId: string, now: number): object {

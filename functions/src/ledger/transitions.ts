@@ -5,7 +5,10 @@ import type { DefinitionIndex } from '../engine/definition-index.ts';
 import type { ErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import type { Attempt, StepRecord, Wait } from '../model/step.ts';
+import { alertWrites } from './alerts.ts';
+import type { Breach } from './alerts.ts';
 import type { DatabaseClock } from './clock.ts';
+import { effectDoubtWrites, effectEndWrites, didNothing } from './effects.ts';
 import { countLane, joinEarly } from './joins.ts';
 import { dueField } from './due.ts';
 import { storePayload } from './payloads.ts';
@@ -34,8 +37,16 @@ interface Leavings {
   readonly also?: readonly Write[];
 }
 
+export interface ClaimOptions {
+  readonly token: string;
+  readonly leaseMs: number;
+  readonly input?: string;
+  /** The effect that was claimed for this attempt. */
+  readonly effect?: string;
+}
+
 /** Takes a step for one attempt. One write; the returned hold fences the result. */
-export async function claim(ledger: Ledger, held: Held, options: { token: string; leaseMs: number; input?: string }): Promise<Held> {
+export async function claim(ledger: Ledger, held: Held, options: ClaimOptions): Promise<Held> {
   const now = ledger.clock.now();
   const { record } = held;
   const attempt: Attempt = { n: record.attempt + 1, startedAt: now };
@@ -48,6 +59,7 @@ export async function claim(ledger: Ledger, held: Held, options: { token: string
     due: dueField(record.runId, now + options.leaseMs),
     ...(record.startedAt === undefined ? { startedAt: now } : {}),
     ...(stored === undefined ? {} : { input: stored.payload }),
+    ...(options.effect === undefined ? {} : { effect: options.effect }),
   } as const;
   const gone = record.wait === undefined ? {} : { wait: remove, wakeAt: remove };
   const result = await ledger.store.commit([
@@ -66,7 +78,10 @@ export function suspend(ledger: Ledger, held: Held, options: SuspendOptions): Pr
 export interface SuspendOptions {
   readonly wait: Wait;
   readonly wakeAt?: number;
+  /** The attempt failed; the step begins again later. */
   readonly error?: ErrorRecord;
+  /** The attempt is over, though its step is not: what it waits for is no active time. */
+  readonly attemptOver?: boolean;
   readonly input?: string;
   readonly details?: string;
   readonly also?: readonly Write[];
@@ -76,6 +91,8 @@ export function suspendWrites(ledger: Ledger, held: Held, options: SuspendOption
   const now = ledger.clock.now();
   const { record } = held;
   const stored = options.input === undefined ? undefined : storePayload(record, `${record.key}~input`, options.input);
+  // Until the next attempt, others may bring the effect about.
+  const givesBack = record.effect !== undefined && options.error !== undefined && didNothing(options.error);
   const data = {
     state: 'waiting',
     wait: options.wait,
@@ -88,9 +105,12 @@ export function suspendWrites(ledger: Ledger, held: Held, options: SuspendOption
     ...(options.error === undefined
       ? {}
       : { error: options.error, attempts: closeAttempt(record, now, 'failed', options.error, options.wakeAt) }),
+    ...(options.attemptOver === true ? { attempts: closeAttempt(record, now, 'succeeded') } : {}),
+    ...(givesBack ? { effect: remove } : {}),
   };
   return [
     { op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime },
+    ...(givesBack ? effectEndWrites(record, { error: options.error }, now) : []),
     ...(stored?.writes ?? []),
     ...(options.also ?? []),
   ];
@@ -112,7 +132,27 @@ export async function leaveUnresolved(ledger: Ledger, held: Held, error: ErrorRe
     error,
     attempts: closeAttempt(record, ledger.clock.now(), 'lost', error),
   };
-  await ledger.store.commit([{ op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime }]);
+  const alert = alertWrites(unresolvedBreach(record, error), ledger.clock.now());
+  await ledger.store.commit([
+    { op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime },
+    ...effectDoubtWrites(record),
+    ...alert,
+  ]);
+}
+
+function unresolvedBreach(record: StepRecord, error: ErrorRecord): Breach {
+  const { accountId, runId, workflowId, version, key, attempt } = record;
+  return {
+    accountId,
+    runId,
+    workflowId,
+    version,
+    kind: 'unresolved',
+    breach: `${key}#${attempt}`,
+    stepKey: key,
+    title: `Somebody has to look: "${key}" of ${workflowId}`,
+    text: `Nobody knows whether "${key}" took effect: ${error.message}. Look in the target system, then settle the step.`,
+  };
 }
 
 /** Records that the holder of the lease is gone, and when the next attempt is due. */
@@ -222,7 +262,7 @@ async function nextWrites(
     }
     case 'run_failed': {
       const error = options.outcome.kind === 'failed' ? options.outcome.error : undefined;
-      return failRunWrites(inherited.from, error, inherited.now, next.compensate);
+      return failRunWrites(inherited.from, error, inherited.now, next.compensate ? { seq: inherited.seq } : undefined);
     }
   }
 }
@@ -277,7 +317,9 @@ export function endingWrites(
     ifUpdateTime === undefined
       ? { op: 'update', path: stepPath(record), data }
       : { op: 'update', path: stepPath(record), data, ifUpdateTime };
-  return [update, ...(stored?.writes ?? []), ...(outcome.also ?? [])];
+  const end = outcome.kind === 'failed' ? { error: outcome.error } : stored === undefined ? undefined : { result: stored.payload };
+  const effect = end === undefined ? [] : effectEndWrites(record, end, now);
+  return [update, ...(stored?.writes ?? []), ...effect, ...(outcome.also ?? [])];
 }
 
 /** Closes the attempt that is under way, if one is. */
@@ -290,9 +332,11 @@ export function closeAttempt(
 ): Attempt[] {
   const last = record.attempts.at(-1);
   if (last === undefined || last.endedAt !== undefined) return record.attempts;
+  // A lost attempt was active until its lease ended at the latest; nobody was there afterwards.
+  const endedAt = outcome === 'lost' ? Math.min(now, record.lease?.until ?? now) : now;
   const closed: Attempt = {
     ...last,
-    endedAt: now,
+    endedAt,
     outcome,
     ...(error === undefined ? {} : { error }),
     ...(nextAt === undefined ? {} : { nextAt }),

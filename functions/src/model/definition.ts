@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { limitNamePattern } from './limit.ts';
 import { stepIdPattern } from './paths.ts';
 
 /** Limits that hold for every definition; a run may lower or raise those that `limits` names. */
@@ -44,6 +45,9 @@ export const branchNameSchema = z
 /** What is undone, and how: another step’s configuration, run when the run compensates. */
 const compensateSchema = z.looseObject({ type: z.string(), retry: retrySchema.optional(), timeout: durationSchema.optional() });
 
+/** A step's configuration that looks an effect up. `happened` is CEL over its `output`, which is the step's own output then. */
+const confirmSchema = z.looseObject({ type: z.string(), happened: z.string().min(1).max(4_000) });
+
 const stepCommonShape = {
   id: stepIdSchema,
   type: z.string(),
@@ -58,6 +62,10 @@ const stepCommonShape = {
   idempotent: z.boolean().optional(),
   /** The business key of the effect, e.g. `payment:{{workflow_input.invoiceId}}`: applied at most once in the account. */
   effectKey: z.string().max(500).optional(),
+  /** How to look up in the target whether an attempt without an answer took effect. */
+  confirm: confirmSchema.optional(),
+  /** A limit of the account that each attempt takes a place of, by its name. */
+  limit: z.string().regex(limitNamePattern).optional(),
   continueOnError: z.boolean().optional(),
   compensate: compensateSchema.optional(),
   /** The business state that the run enters when the step succeeds. */
@@ -77,6 +85,8 @@ export interface StepCommon {
   readonly timeout?: number | string | undefined;
   readonly idempotent?: boolean | undefined;
   readonly effectKey?: string | undefined;
+  readonly confirm?: z.infer<typeof confirmSchema> | undefined;
+  readonly limit?: string | undefined;
   readonly continueOnError?: boolean | undefined;
   readonly compensate?: z.infer<typeof compensateSchema> | undefined;
   readonly setsState?: string | undefined;
@@ -210,6 +220,18 @@ export const businessStatesSchema = z.strictObject({
   deadlines: z.record(z.string(), durationSchema).optional(),
 });
 
+export const alertsSchema = z.strictObject({
+  /** Alert when a run has not ended after this time. */
+  after: durationSchema.optional(),
+  /** Alert when a run has failed. */
+  onFailure: z.boolean().optional(),
+  /** Who is told besides the owners: uids, mail addresses or departments. Default: the operators. */
+  to: z.array(z.string().min(1)).max(20).optional(),
+  webhook: z.strictObject({ url: z.string(), secret: z.string().optional() }).optional(),
+  /** An alert that nobody acknowledges is passed on to the admins after this time. Default 4 hours. */
+  escalateAfter: durationSchema.optional(),
+});
+
 export const destinationSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('webhook'), url: z.string(), secret: z.string().optional() }),
   z.strictObject({ type: z.literal('email'), to: z.array(z.string()).min(1), subject: z.string().optional() }),
@@ -252,6 +274,7 @@ export const definitionSchema = z.strictObject({
   businessKey: z.string().max(500).optional(),
   attributes: z.record(z.string(), z.string()).optional(),
   states: businessStatesSchema.optional(),
+  alerts: alertsSchema.optional(),
   destinations: z.array(destinationSchema).max(10).optional(),
   reconcile: reconcileSchema.optional(),
   context: z

@@ -115,10 +115,22 @@ export const errorCodes = {
   'run.too_many_steps': { class: 'not_retryable', help: 'The run reached its limit of steps. Raise limits.maxSteps if that is intended.' },
   'run.too_deep': { class: 'not_retryable', help: 'Runs started runs more than 8 levels deep. Break the chain.' },
   'run.cancelled': { class: 'not_retryable', help: 'An operator or the parent run cancelled it.' },
+  'run.not_compensated': {
+    class: 'not_retryable',
+    help: 'Some effects of the run stand: they could not be undone, and a person left them as they are. The run lists the steps.',
+  },
   'run.not_found': { class: 'not_retryable', help: 'No such run in this account.' },
   'run.diverged': {
     class: 'not_retryable',
     help: 'The code no longer matches what the run has recorded. Fork the run onto the new code, or deploy the old one.',
+  },
+  'state.not_allowed': {
+    class: 'not_retryable',
+    help: 'The workflow declares no transition from the present business state to this one. Correct states.transitions, or the order of the steps.',
+  },
+  'command.refused': {
+    class: 'not_retryable',
+    help: 'The run or step does not take this command in its present state; the message says why. Look again: others may have been quicker.',
   },
   // code workflows
   'code.name_invalid': {
@@ -223,6 +235,19 @@ export const errorCodes = {
     help: 'The secret is too short to be told from ordinary text, so it could not be redacted. Use one of at least 6 characters.',
   },
   'limit.no_slot': { class: 'retryable', help: 'All slots of a concurrency limit are in use; the step is tried again shortly.' },
+  'limit.unknown': { class: 'not_retryable', help: 'The account has no limit of that name. Add it to the account’s limits, or correct the name.' },
+  'effect.unknown': {
+    class: 'unknown_outcome',
+    help: 'Another attempt claimed the same effect, and nobody knows whether it happened. Check the target, then settle the step that the message names, and this one.',
+  },
+  'effect.unconfirmed': {
+    class: 'unknown_outcome',
+    help: 'The check that looks up whether the effect happened failed itself. It is tried again; then a person has to look.',
+  },
+  'effect.busy': {
+    class: 'not_retryable',
+    help: 'Another run held the same effect for a week without settling it. Settle the step that the message names, then retry this one.',
+  },
   'request.invalid': { class: 'not_retryable', help: 'The request is not of the expected form; the message lists what is wrong.' },
   'auth.required': { class: 'not_retryable', help: 'Sign in first.' },
   'auth.forbidden': { class: 'not_retryable', help: 'Your role in this account does not allow this.' },

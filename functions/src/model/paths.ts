@@ -42,11 +42,18 @@ export const paths = {
   completion: (accountId: string, runId: string): string => `${account(accountId)}/completions/${runId}`,
   outbox: (accountId: string, id: string): string => `${account(accountId)}/outbox/${id}`,
   notification: (accountId: string, id: string): string => `${account(accountId)}/notifications/${id}`,
+  slots: (accountId: string, limit: string): string => `${account(accountId)}/limits/${limit}/slots`,
   effect: (accountId: string, key: string): string => `${account(accountId)}/effects/${key}`,
   mcpServers: (accountId: string): string => `${account(accountId)}/mcpServers`,
   mcpServer: (accountId: string, id: string): string => `${account(accountId)}/mcpServers/${id}`,
   hook: (accountId: string, id: string): string => `${account(accountId)}/hooks/${id}`,
   request: (accountId: string, id: string): string => `${account(accountId)}/requests/${id}`,
+  alert: (accountId: string, id: string): string => `${account(accountId)}/alerts/${id}`,
+  alerts: (accountId: string): string => `${account(accountId)}/alerts`,
+  watch: (accountId: string, id: string): string => `${account(accountId)}/watches/${id}`,
+  reconciliation: (accountId: string, runId: string): string => `${account(accountId)}/reconciliations/${runId}`,
+  exception: (accountId: string, id: string): string => `${account(accountId)}/exceptions/${id}`,
+  businessState: (accountId: string, runId: string, id: string): string => `${run(accountId, runId)}/states/${id}`,
   startKey: (accountId: string, key: string): string => `${account(accountId)}/startKeys/${key}`,
 } as const;
 

@@ -61,7 +61,17 @@ export const runRecordSchema = z.strictObject({
   startKey: z.string().optional(),
   businessKey: z.string().optional(),
   businessState: z.string().optional(),
+  /** When the business state was entered. */
+  stateSince: z.number().optional(),
   attributes: z.record(z.string(), z.string()).optional(),
+  /** The attributes as `name=value`, to search by. */
+  tags: z.array(z.string()).optional(),
+  /** Keys of steps whose effects could not be undone (so far). */
+  left: z.array(z.string()).optional(),
+  /** Places of limits that it holds until it ends: paths of slots. */
+  slots: z.array(z.string()).optional(),
+  /** Why a pending run has not begun: the limit that it waits for. */
+  queuedFor: z.string().optional(),
   /** Reads content from outside the account; see the taint rule. */
   tainted: z.boolean().optional(),
   reconciliation: z.enum(['pending', 'reconciled', 'mismatch', 'accepted']).optional(),

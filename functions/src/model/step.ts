@@ -101,6 +101,10 @@ export const stepRecordSchema = z.strictObject({
   /** Code workflows: the step's outcome is known (`output`, or `turnError`), and the code has not seen it yet. */
   turn: z.boolean().optional(),
   turnError: errorRecordSchema.optional(),
+  /** The effect that it holds while nobody knows whether it happens: a document of `effects`. */
+  effect: z.string().optional(),
+  /** A person allowed exactly this: the digest of what was shown. */
+  permission: z.strictObject({ digest: z.string(), approvalId: z.string() }).optional(),
   /** An operator's edited input for the next attempt. */
   editedInput: payloadSchema.optional(),
   traceparent: z.string().optional(),

@@ -3,7 +3,7 @@ import type { DefinitionIndex } from '../engine/definition-index.ts';
 import { decideAfterFailure, retryPolicySchema } from '../engine/retry.ts';
 import { placeOf } from '../engine/definition-index.ts';
 import { endRun } from '../ledger/end-run.ts';
-import { heldStep } from '../ledger/steps.ts';
+import { COMPENSATE, heldStep, UNDO } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
 import { StoreConflict } from '../ledger/store.ts';
 import { finish, leaveUnresolved, loseAttempt } from '../ledger/transitions.ts';
@@ -12,9 +12,14 @@ import type { ErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import type { StepRef } from '../model/paths.ts';
 import { beginCondition, beginJoin, beginLoop, beginParallel } from './containers.ts';
-import { guardOf } from './guards.ts';
+import { guarded } from './guards.ts';
 import { performAttempt } from './perform.ts';
+import { RUN_KEY } from './queue.ts';
+import { attendRun } from './runs.ts';
+import { runOutputOf } from './run-output.ts';
 import type { Runtime } from './runtime.ts';
+import { failedStatus } from './runs.ts';
+import { beginCompensate, beginUndo, undoLost } from './undo.ts';
 import { beginCompute, beginWait, wakeWait } from './waiting.ts';
 
 /** Who called: only a doorbell arms another ring, only a trigger brings a snapshot. */
@@ -32,6 +37,7 @@ const LOOKS = 5;
  */
 export async function attend(runtime: Runtime, ref: StepRef, caller: Caller): Promise<void> {
   if (await runtime.control.halted()) return;
+  if (ref.key === RUN_KEY) return attendRun(runtime, ref);
   let held = caller.kind === 'trigger' ? caller.held : undefined;
   for (let look = 0; look < LOOKS; look += 1) {
     held ??= await readStep(runtime, ref);
@@ -70,13 +76,15 @@ async function act(runtime: Runtime, held: Held, caller: Caller): Promise<void> 
   }
 }
 
-async function begin(runtime: Runtime, held: Held): Promise<void> {
-  const { record } = held;
-  if (record.kind === 'code') return runtime.code.begin(runtime, held);
+async function begin(runtime: Runtime, step: Held): Promise<void> {
+  const { record } = step;
+  if (record.kind === 'code') return runtime.code.begin(runtime, step);
   const index = await runtime.definitions.get(record.accountId, record.workflowId, record.version);
-  const guard = guardOf(record, index.definition, runtime.clock.now());
+  if (record.type === COMPENSATE) return beginCompensate(runtime, step, index);
+  if (record.type === UNDO) return beginUndo(runtime, step, index);
+  const { held, guard } = await guarded(runtime, step, index.definition);
   if (guard !== undefined) {
-    await endRun(runtime, record, { status: 'failed', error: guard, failedStep: record.key });
+    await endRun(runtime, record, { status: failedStatus(index.definition), error: guard, failedStep: record.key });
     return;
   }
   if (record.type === '$join') return beginJoin(runtime, held, index);
@@ -85,7 +93,8 @@ async function begin(runtime: Runtime, held: Held): Promise<void> {
   } catch (error) {
     const expected = error instanceof BusinessException || (error instanceof KilnError && error.code !== 'internal');
     if (!expected) throw error;
-    await finish(runtime, held, { index, outcome: { kind: 'failed', error: toErrorRecord(error) } });
+    const outcome = { kind: 'failed', error: toErrorRecord(error) } as const;
+    await finish(runtime, held, { index, outcome, runOutput: runOutputOf(runtime, held, index) });
   }
 }
 
@@ -117,24 +126,29 @@ async function attemptLost(runtime: Runtime, held: Held): Promise<void> {
   const { record } = held;
   runtime.observe({ kind: 'attempt_lost', step: record });
   const index = record.kind === 'graph' ? await runtime.definitions.get(record.accountId, record.workflowId, record.version) : undefined;
+  if (index !== undefined && record.type === UNDO) return undoLost(runtime, held, index, lostError(record.attempt));
   const step = index === undefined ? undefined : placeOf(index, record.stepId).step;
   const idempotent = index === undefined ? runtime.code.idempotent(record) : (step?.idempotent ?? isIdempotent(runtime, record.type, step));
   const policy = retryPolicySchema.parse(index === undefined ? runtime.code.retry(record) : (step?.retry ?? {}));
   const error = lostError(record.attempt);
-  if (!idempotent) return leaveUnresolved(runtime, held, error);
+  // With a way to look it up, the next attempt begins by looking.
+  const settlesItself = idempotent || step?.confirm !== undefined;
+  if (!settlesItself) return leaveUnresolved(runtime, held, error);
   const decision = decideAfterFailure({
     error: { ...error, class: 'retryable' },
     attempt: record.attempt,
     policy,
-    idempotent,
+    idempotent: settlesItself,
     random: runtime.random,
   });
   if (decision.kind !== 'retry') {
+    if (!idempotent) return leaveUnresolved(runtime, held, error);
     const exceeded = toErrorRecord(
       new KilnError('step.exceeds_limit', `${record.attempt} attempts of "${record.key}" ended without an answer`),
     );
     if (index === undefined) return runtime.code.fail(runtime, held, exceeded);
-    return finish(runtime, held, { index, outcome: { kind: 'failed', error: exceeded } });
+    const outcome = { kind: 'failed', error: exceeded } as const;
+    return finish(runtime, held, { index, outcome, runOutput: runOutputOf(runtime, held, index) });
   }
   const at = runtime.clock.now() + decision.delayMs;
   await runtime.doorbells.arm(record, at, 0);

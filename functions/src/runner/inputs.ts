@@ -15,6 +15,8 @@ const engineFields: ReadonlySet<string> = new Set([
   'retry',
   'timeout',
   'idempotent',
+  'confirm',
+  'limit',
   'continueOnError',
   'compensate',
   'setsState',

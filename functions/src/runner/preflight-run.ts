@@ -4,7 +4,8 @@ import { checkDefinition } from '../engine/preflight.ts';
 import type { Problem } from '../engine/problem.ts';
 import { validateAgainst } from '../engine/schema-check.ts';
 import { templatesIn } from '../engine/templates.ts';
-import type { DefinitionIndex } from '../engine/definition-index.ts';
+import type { DefinitionIndex, Place } from '../engine/definition-index.ts';
+import { limitsOf } from '../ledger/limits.ts';
 import { KilnError } from '../model/errors.ts';
 import type { StepConfig } from '../model/definition.ts';
 import type { RunRecord } from '../model/run.ts';
@@ -36,12 +37,21 @@ async function environmentProblems(runtime: Runtime, run: RunRecord, index: Defi
   for (const place of index.places.values()) {
     const type = runtime.stepTypes.find(place.step.type);
     found.push(...secretProblems(fieldsWithSecrets(place.step, type?.secretFields ?? []), place.path, secrets));
+    found.push(...(await limitProblems(runtime, run.accountId, place)));
     if (type?.preflight === undefined) continue;
     const config = { ...place.step, ...ownFields(place.step as unknown as Record<string, unknown>) };
     const context = { index, place, services: runtime.services, accountId: run.accountId, secrets: new CallSecrets(secrets) };
     found.push(...(await type.preflight(config, context)));
   }
   return found;
+}
+
+async function limitProblems(runtime: Runtime, accountId: string, { step, path }: Place): Promise<Problem[]> {
+  if (step.limit === undefined) return [];
+  const limits = await limitsOf(runtime, accountId);
+  if (Object.hasOwn(limits, step.limit)) return [];
+  const message = `the account has no limit "${step.limit}"; it has: ${Object.keys(limits).sort().join(', ')}`;
+  return [{ path: `${path}.limit`, code: 'limit.unknown', message }];
 }
 
 function fieldsWithSecrets(step: StepConfig, secretFields: readonly string[]): { [field: string]: Json } {

@@ -2,7 +2,7 @@ import { placeOf } from '../engine/definition-index.ts';
 import type { DefinitionIndex } from '../engine/definition-index.ts';
 import type { Held } from '../ledger/steps.ts';
 import { KilnError } from '../model/errors.ts';
-import type { StepCommon } from '../model/definition.ts';
+import type { StepCommon, StepConfig } from '../model/definition.ts';
 import type { AnyStepType, RunFacts } from '../steps/step-type.ts';
 import { resolveStep, templatesOf } from './inputs.ts';
 import type { Resolved } from './inputs.ts';
@@ -16,8 +16,13 @@ export function scopeFrom(held: Held, index: DefinitionIndex): ScopeFrom {
 }
 
 /** Reads what the step refers to and fills its templates in. Deterministic: what it refers to never changes. */
-export async function resolveConfig(runtime: Runtime, held: Held, index: DefinitionIndex, type: AnyStepType): Promise<Resolved> {
-  const { step } = placeOf(index, held.record.stepId);
+export async function resolveConfig(
+  runtime: Runtime,
+  held: Held,
+  index: DefinitionIndex,
+  type: AnyStepType,
+  step: StepConfig = placeOf(index, held.record.stepId).step,
+): Promise<Resolved> {
   const templates = templatesOf(step, type.literalFields ?? []);
   const scope = await readScope(runtime.store, scopeFrom(held, index), { references: templates.references });
   return resolveStep(step, templates, (reference) => scope.lookup(reference), type.secretFields ?? []);
@@ -33,6 +38,8 @@ const commonFields: ReadonlySet<string> = new Set([
   'timeout',
   'idempotent',
   'effectKey',
+  'confirm',
+  'limit',
   'continueOnError',
   'compensate',
   'setsState',
@@ -58,4 +65,14 @@ export function parsedConfig(type: AnyStepType, resolved: Resolved): object & St
 export function factsOf(held: Held): RunFacts {
   const { runId, accountId, workflowId, version } = held.record;
   return { runId, accountId, workflowId, version };
+}
+
+/** The filled-in business key. A lone template may have brought a number; nothing, or a structure, names no effect. */
+export function effectKeyOf({ effectKey }: StepCommon): string | undefined {
+  const value: unknown = effectKey;
+  if (value === undefined) return undefined;
+  const key = typeof value === 'number' ? String(value) : value;
+  if (typeof key !== 'string' || key.trim() === '')
+    throw new KilnError('request.invalid', 'effectKey is filled in with nothing that could name an effect');
+  return key;
 }

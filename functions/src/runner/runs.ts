@@ -6,12 +6,14 @@ import { endRun } from '../ledger/end-run.ts';
 import { newRunWrites } from '../ledger/new-run.ts';
 import type { NewRun } from '../ledger/new-run.ts';
 import { dueField } from '../ledger/due.ts';
+import { releaseRunSlots } from '../ledger/limits.ts';
 import { loadPayload } from '../ledger/payloads.ts';
 import { completionWrite } from '../ledger/runs.ts';
 import { createStep, heldStep } from '../ledger/steps.ts';
 import { remove, StoreConflict } from '../ledger/store.ts';
 import type { Snapshot, Write } from '../ledger/store.ts';
 import type { Outcome } from '../ledger/transitions.ts';
+import type { Definition } from '../model/definition.ts';
 import { KilnError, toErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import type { RunRef } from '../model/paths.ts';
@@ -20,6 +22,8 @@ import type { RunRecord, RunStatus } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
 import { finishWait } from './finish-wait.ts';
 import { preflightRun } from './preflight-run.ts';
+import { queueRun, turnOf, withPlaces } from './queue.ts';
+import type { Turn } from './queue.ts';
 import type { Runtime } from './runtime.ts';
 
 /** What to do when a start key was used before. */
@@ -83,20 +87,57 @@ export async function attendRun(runtime: Runtime, ref: RunRef): Promise<void> {
   const run = runRecordSchema.parse(docs[0].data);
   if (run.status === 'cancelling' && run.ending !== undefined) await endRun(runtime, ref, run.ending);
   else if (run.status === 'pending') await beginRun(runtime, run, docs[0]);
-  else if (run.deadlineAt !== undefined && runtime.clock.now() >= run.deadlineAt && !terminalRunStatuses.has(run.status)) {
-    await endRun(runtime, ref, { status: 'failed', error: toErrorRecord(new KilnError('run.deadline', 'the wall-clock deadline passed')) });
+  else if (run.deadlineAt !== undefined && runtime.clock.now() >= run.deadlineAt && isUnderWay(run.status)) {
+    const error = toErrorRecord(new KilnError('run.deadline', 'the wall-clock deadline passed'));
+    const definition = run.kind === 'code' ? {} : (await runtime.definitions.get(run.accountId, run.workflowId, run.version)).definition;
+    await endRun(runtime, ref, { status: failedStatus(definition), error });
   }
+}
+
+/** Undoing a run takes as long as it takes. */
+function isUnderWay(status: RunStatus): boolean {
+  return !terminalRunStatuses.has(status) && status !== 'compensating' && status !== 'needs_resolution';
+}
+
+/** What becomes of a run that fails. */
+export function failedStatus({ onError }: Pick<Definition, 'onError'>): 'failed' | 'compensating' {
+  return onError === 'compensate' ? 'compensating' : 'failed';
 }
 
 async function beginRun(runtime: Runtime, run: RunRecord, snapshot: Snapshot): Promise<void> {
   const input = parseJson(await loadPayload(runtime.store, run, run.input));
+  // While it waits for its turn, nothing else is checked: that would be done again when the turn comes.
+  const looked = run.queuedFor === undefined ? undefined : await turnFor(runtime, run, input);
+  if (looked?.kind === 'later') return queueRun(runtime, run, snapshot, looked);
   const problems = await preflightRun(runtime, run, input);
-  const writes = problems.length > 0 ? rejectedWrites(runtime, run, snapshot, problems) : await firstWrites(runtime, run, snapshot, input);
+  const turn = problems.length > 0 ? undefined : (looked ?? (await turnFor(runtime, run, input)));
+  if (turn?.kind === 'later') return queueRun(runtime, run, snapshot, turn);
+  const found = turn?.kind === 'never' ? [turn.problem] : problems;
+  const writes =
+    turn?.kind === 'now'
+      ? withPlaces(await firstWrites(runtime, run, snapshot, input), snapshot.path, turn)
+      : rejectedWrites(runtime, run, snapshot, found);
   try {
     await runtime.store.commit(writes);
   } catch (error) {
     // Somebody else began it between our read and now.
     if (!(error instanceof StoreConflict)) throw error;
+  }
+}
+
+/** A key that cannot be filled in is the input's fault, not a reason to wait. */
+async function turnFor(
+  runtime: Runtime,
+  run: RunRecord,
+  input: Json,
+): Promise<Turn | { readonly kind: 'never'; readonly problem: Problem }> {
+  if (run.kind === 'code') return { kind: 'now', places: [], held: [] };
+  try {
+    const { definition } = await runtime.definitions.get(run.accountId, run.workflowId, run.version);
+    return await turnOf(runtime, run, definition, input);
+  } catch (error) {
+    if (!(error instanceof KilnError)) throw error;
+    return { kind: 'never', problem: { path: 'concurrency.key', code: error.code, message: error.message } };
   }
 }
 
@@ -163,6 +204,7 @@ export async function attendCompletion(runtime: Runtime, ref: RunRef): Promise<v
   if (docs[0] === undefined) return;
   const run = runRecordSchema.parse(docs[0].data);
   if (run.parent !== undefined) await wakeParent(runtime, run, run.parent);
+  if (run.slots !== undefined) await releaseRunSlots(runtime, run.runId, run.slots);
   for (const follow of runtime.followers) await follow(runtime, run);
   await runtime.store.commit([{ op: 'update', path: paths.completion(ref.accountId, ref.runId), data: { due: remove } }]);
 }
@@ -176,6 +218,8 @@ async function wakeParent(runtime: Runtime, child: RunRecord, parent: NonNullabl
     const { state, wait } = held.record;
     if (state !== 'waiting' || wait?.kind !== 'run' || wait.runId !== child.runId) return;
     for (const write of await finishWait(runtime, held, outcome, tx)) tx.write(write);
+    // What the child read from outside is in its output.
+    if (child.tainted === true) tx.write({ op: 'update', path: paths.run(child.accountId, parent.runId), data: { tainted: true } });
   });
 }
 

@@ -49,6 +49,7 @@ export type RunnerEvent =
   | { readonly kind: 'attempt_failed'; readonly step: StepRecord; readonly error: ErrorRecord }
   | { readonly kind: 'attempt_lost'; readonly step: StepRecord }
   | { readonly kind: 'late_result'; readonly step: StepRecord }
+  | { readonly kind: 'limiter_failed'; readonly step: StepRecord; readonly limit: string; readonly message: string }
   | { readonly kind: 'repaired'; readonly what: string; readonly path: string };
 
 /** What the runner needs of the world; production, the test kit and the simulator each hand in their own. */

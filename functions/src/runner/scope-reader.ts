@@ -140,7 +140,7 @@ function scopeOf({ input, outputs, item, loop, run }: Values): Scope {
   };
 }
 
-function runFacts(run: RunRecord): Json {
+export function runFacts(run: RunRecord): Json {
   return {
     id: run.runId,
     workflowId: run.workflowId,

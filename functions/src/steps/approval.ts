@@ -140,7 +140,14 @@ function namesSomebody(approvers: Approvers | undefined): boolean {
   return [approvers?.users, approvers?.roles, approvers?.departments].some((list) => list !== undefined && list.length > 0);
 }
 
-async function enter(context: EnterContext<Config>): Promise<Entered> {
+/** Asks on the engine's behalf: what the decision is for, and what exactly it allows. */
+export type ApprovalPurpose = Pick<ApprovalRecord, 'purpose' | 'subject'>;
+
+function enter(context: EnterContext<Config>): Promise<Entered> {
+  return enterApproval(context);
+}
+
+export async function enterApproval(context: EnterContext<Config>, purpose: ApprovalPurpose = {}): Promise<Entered> {
   const { ref, config, documentId, now, services } = context;
   const problem = problemsOf(config)[0];
   if (problem !== undefined) throw new KilnError('request.invalid', problem);
@@ -173,6 +180,7 @@ async function enter(context: EnterContext<Config>): Promise<Entered> {
     quorum: JSON.stringify(panel.quorum),
     rejection: config.rejection ?? 'veto',
     ...rule,
+    ...purpose,
     onReject: config.onReject ?? 'exception',
     outcomes,
     commentRequired: config.commentRequired ?? outcomes.filter((outcome) => rejectingOutcomes.has(outcome)),

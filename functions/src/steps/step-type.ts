@@ -90,7 +90,10 @@ export interface PerformContext<C> extends ContextBase<C>, Lookups {
   readonly secrets: SecretFiller;
 }
 
-export interface Performed {
+/** A result, or what the step waits for now that it has been performed; the end of that wait is the step's result. */
+export type Performed = PerformedResult | { readonly wait: Entered };
+
+export interface PerformedResult {
   readonly output: unknown;
   /** Facts for people and audits: model, tokens, cost, request, response. */
   readonly details?: Json;
@@ -146,6 +149,8 @@ export interface EffectStepType<C> extends StepTypeBase<C> {
   readonly idempotent: boolean;
   /** The same, where it depends on the configuration (an action declares it). */
   isIdempotent?(config: object, services: StepServices): boolean;
+  /** A limit of the account that each attempt takes a place of. */
+  readonly limit?: string;
   /**
    * What a person must allow, word for word, before it happens in a run that has read outside content; undefined when the
    * configuration changes nothing outside.

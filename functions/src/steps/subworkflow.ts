@@ -29,6 +29,7 @@ export const subworkflow: WaitStepType<z.infer<typeof schema>> = {
       startedBy: { kind: 'run', id: ref.runId },
       chainDepth: parent.chainDepth + 1,
       parent: { runId: ref.runId, stepKey: ref.key },
+      ...(parent.tainted === true ? { tainted: true } : {}),
       ...(parent.traceparent === undefined ? {} : { traceparent: parent.traceparent }),
       now,
     });

@@ -17,6 +17,12 @@ export function logRunnerEvent(event: RunnerEvent): void {
       return logger.warn('attempt lost: its process died or was too slow', { ...where(event.step), attempt: event.step.attempt });
     case 'late_result':
       return logger.warn('a late result was not applied', { ...where(event.step), attempt: event.step.attempt });
+    case 'limiter_failed':
+      return logger.warn('a limit could not be asked; the step goes on without a place', {
+        ...where(event.step),
+        limit: event.limit,
+        message: event.message,
+      });
     case 'repaired':
       return logger.info('the reconciler attended', { what: event.what, path: event.path });
   }
