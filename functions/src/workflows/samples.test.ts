@@ -33,10 +33,10 @@ function kitFor(id: string): TestKit {
 }
 
 function recorded(name: string): Json {
-  const examples = createRequire(import.meta.url)('@octokit/webhooks-examples') as { name: string; examples: { action?: string }[] }[];
+  const examples = createRequire(import.meta.url)('@octokit/webhooks-examples') as { name: string; examples: { action: string }[] }[];
   const found = examples.find((entry) => entry.name === name)?.examples.find(({ action }) => action === 'opened');
   if (found === undefined) throw new Error(`no recorded ${name}.opened`);
-  return found as Json;
+  return found;
 }
 
 async function failureOf(kit: TestKit, run: TestRun): Promise<unknown> {
