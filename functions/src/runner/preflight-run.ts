@@ -27,7 +27,10 @@ export async function preflightRun(runtime: Runtime, run: RunRecord, input: Json
   const schema = index.definition.input;
   const inputProblems =
     schema === undefined ? [] : validateAgainst(schema, input).map((problem) => ({ ...problem, path: `input${problem.path}` }));
-  return [...inputProblems, ...checkDefinition(index, runtime.stepTypes), ...(await environmentProblems(runtime, run, index))];
+  const definitionProblems = checkDefinition(index, runtime.stepTypes);
+  // A step type's own check may rely on its schema, so it only sees definitions that are well-formed.
+  const environment = definitionProblems.length > 0 ? [] : await environmentProblems(runtime, run, index);
+  return [...inputProblems, ...definitionProblems, ...environment];
 }
 
 /** What depends on the deployment rather than on the definition: actions, secrets, servers. */

@@ -276,6 +276,23 @@ describe('a graph run', () => {
     expect(runOf(h, id)).toMatchObject({ status: 'completed', value: { timedOut: false, event: { id: 'e1', payload: { amount: 5 } } } });
   });
 
+  test('an expression over the event and vars chooses among events of one name', async () => {
+    const event = { name: 'paid', match: 'event.payload.order == vars.order', vars: { order: '{{workflow_input.order}}' } };
+    const h = host({ wf: [{ id: 'e', type: 'wait', event, timeout: '1d' }] });
+    const id = await run(h, 'wf', { order: 'o2' });
+    for (const [eventId, order] of [
+      ['e1', 'o1'],
+      ['e2', 'o2'],
+    ] as const) {
+      const payload = { order };
+      const stored = storePayload({ accountId: account, runId: eventId }, 'p', JSON.stringify(payload)).payload;
+      const record = eventRecord(account, { eventId, name: 'paid', payload, source: 'test' }, stored, h.now);
+      await h.runtime.store.commit([{ op: 'create', path: paths.event(account, eventId), data: record }]);
+      await h.settle();
+    }
+    expect(runOf(h, id)).toMatchObject({ status: 'completed', value: { event: { id: 'e2' } } });
+  });
+
   test('a child run returns its output to its parent', async () => {
     const h = host({
       child: [t('x', { twice: '{{workflow_input.n}}' })],

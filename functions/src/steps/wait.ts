@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { checkCondition } from '../engine/conditions.ts';
 import { parseDate, parseDuration } from '../engine/duration.ts';
 import { canonicalJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
+import type { Problem } from '../engine/problem.ts';
 import { ANY_KEY } from '../model/event.ts';
 import type { WaitRecord } from '../model/event.ts';
 import { KilnError } from '../model/errors.ts';
@@ -58,10 +60,10 @@ export const wait: WaitStepType<Config> = {
   durationFields: ['for', 'event.lookback'],
   dateFields: ['until'],
   outputSchema: (config) => (config['event'] === undefined ? timerOutput : eventOutput),
-  preflight: (config, { place }) =>
-    [config.for, config.until, config.event].filter((given) => given !== undefined).length === 1
-      ? []
-      : [{ path: place.path, code: 'definition.invalid', message: 'give exactly one of "for", "until" and "event"' }],
+  preflight: (config, { place }) => [
+    ...kindProblems(config, place.path),
+    ...matchProblems(config.event?.match, `${place.path}.event.match`),
+  ],
   async enter(context) {
     const { config } = context;
     if (config.event !== undefined) return enterEvent(context, config.event);
@@ -70,6 +72,19 @@ export const wait: WaitStepType<Config> = {
     throw new KilnError('definition.invalid', 'the wait says neither "for", "until" nor "event"');
   },
 };
+
+function kindProblems(config: Config, path: string): readonly Problem[] {
+  const given = [config.for, config.until, config.event].filter((value) => value !== undefined);
+  return given.length === 1 ? [] : [{ path, code: 'definition.invalid', message: 'give exactly one of "for", "until" and "event"' }];
+}
+
+/** What comes from outside gets into the expression as `vars` only, never as text of it. */
+function matchProblems(match: string | undefined, path: string): readonly Problem[] {
+  if (match === undefined) return [];
+  if (match.includes('{{'))
+    return [{ path, code: 'condition.syntax', message: 'an expression takes values from "vars", not from templates' }];
+  return checkCondition(match).map((problem) => ({ ...problem, path }));
+}
 
 function timer(wakeAt: number): Entered {
   return { wait: { kind: 'timer' }, wakeAt, writes: [] };
