@@ -1,6 +1,7 @@
 import { parseDuration } from '../engine/duration.ts';
 import { canonicalJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
+import type { Problem } from '../engine/problem.ts';
 import { expireApproval } from '../ledger/approvals.ts';
 import { dueField } from '../ledger/due.ts';
 import { matchBufferedEvent } from '../ledger/events.ts';
@@ -11,22 +12,25 @@ import type { Outcome } from '../ledger/transitions.ts';
 import { KilnError, toErrorRecord } from '../model/errors.ts';
 import type { ErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
+import type { RunRef } from '../model/paths.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
-import type { CodePlanner } from '../runner/code-planner.ts';
+import type { CodePlanner, ForkOptions } from '../runner/code-planner.ts';
 import { guarded } from '../runner/guards.ts';
 import { beforeFirst, rejectedWrites } from '../runner/runs.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { policyOf } from './baton.ts';
-import { undoFailed, undoneWrites, undoOne } from './compensation.ts';
-import type { WorkflowRegistry } from './define-workflow.ts';
+import { compensationWrites, undoFailed, undoneWrites, undoOne } from './compensation.ts';
+import type { AnyCodeWorkflow, WorkflowRegistry } from './define-workflow.ts';
 import { divergedError, markDiverged } from './divergence.ts';
 import { lookAtDocument, settleDocument } from './document-wait.ts';
+import { forkRun } from './fork.ts';
 import { endByGuard } from './guard-end.ts';
 import { performEffect } from './perform-effect.ts';
 import { performTransaction } from './perform-transaction.ts';
 import { Replayer } from './replayer.ts';
 import type { Intercept, Ready } from './replayer.ts';
+import { readPayload } from './trigger-payload.ts';
 import { turnWrites } from './turn.ts';
 import { commitOutcome, takeTurns } from './turns.ts';
 
@@ -45,15 +49,8 @@ export class ReplayingPlanner implements CodePlanner {
         { path: '', code: 'code.version_missing', message: this.replayer.missing(run.workflowId, run.version) },
       ]);
     }
-    const checked = workflow.input?.safeParse(input);
-    if (checked?.success === false) {
-      const problems = checked.error.issues.map((issue) => ({
-        path: `input/${issue.path.join('/')}`,
-        code: 'schema.mismatch' as const,
-        message: issue.message,
-      }));
-      return rejectedWrites(runtime, run, snapshot, problems);
-    }
+    const problems = inputProblems(workflow, run, input);
+    if (problems.length > 0) return rejectedWrites(runtime, run, snapshot, problems);
     const opened = await this.replayer.reader.openNew(runtime.store, run, canonicalJson(input));
     const execution = this.replayer.execution(runtime, workflow, opened);
     await execution.replay(true);
@@ -142,6 +139,14 @@ export class ReplayingPlanner implements CodePlanner {
     return this.replayer.outcomeWrites(runtime, [{ held, outcome }], tx);
   }
 
+  compensate(runtime: Runtime, run: RunRecord, tx: Transaction): Promise<readonly Write[]> {
+    return compensationWrites(this.replayer, runtime, run, tx);
+  }
+
+  fork(runtime: Runtime, ref: RunRef, options: ForkOptions & { readonly runId: string }): Promise<unknown> {
+    return forkRun(this.replayer, runtime, ref, options);
+  }
+
   idempotent(step: StepRecord): boolean {
     return policyOf(step).idempotent;
   }
@@ -149,4 +154,12 @@ export class ReplayingPlanner implements CodePlanner {
   retry(step: StepRecord): object {
     return policyOf(step).retry ?? {};
   }
+}
+
+/** Everything about a run's input that its trigger or its schema does not take. */
+function inputProblems(workflow: AnyCodeWorkflow, run: RunRecord, input: Json): readonly Problem[] {
+  const read = readPayload(workflow, run.startedBy, input);
+  const checked = read.ok ? workflow.input?.safeParse(read.payload) : undefined;
+  const issues = read.ok ? (checked?.error?.issues ?? []) : read.issues;
+  return issues.map((issue) => ({ path: `input/${issue.path.join('/')}`, code: 'schema.mismatch', message: issue.message }));
 }

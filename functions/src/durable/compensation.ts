@@ -4,13 +4,14 @@ import type { Outcome } from '../ledger/transitions.ts';
 import { stepPath } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
 import { remove } from '../ledger/store.ts';
-import type { Write } from '../ledger/store.ts';
+import type { Transaction, Write } from '../ledger/store.ts';
 import { closeAttempt } from '../ledger/transitions.ts';
 import { KilnError } from '../model/errors.ts';
 import type { ErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import type { RunRef } from '../model/paths.ts';
 import { runRecordSchema, terminalRunStatuses } from '../model/run.ts';
+import type { RunRecord } from '../model/run.ts';
 import { beforeFirst } from '../runner/runs.ts';
 import { idempotencyKey } from '../runner/perform.ts';
 import type { Runtime } from '../runner/runtime.ts';
@@ -96,29 +97,34 @@ export async function undoFailed(runtime: Runtime, held: Held, error: ErrorRecor
  * @throws KilnError `request.invalid` when there is nothing to undo, or the run is not over
  */
 export async function compensateRun(replayer: Replayer, runtime: Runtime, ref: RunRef): Promise<void> {
-  const journal = await latestJournal(runtime.store, replayer.reader, ref);
   await runtime.store.transaction(async (tx) => {
-    const path = paths.run(ref.accountId, ref.runId);
-    const { docs } = await tx.get([path]);
+    const { docs } = await tx.get([paths.run(ref.accountId, ref.runId)]);
     if (docs[0] === undefined) throw new KilnError('run.not_found', `run ${ref.runId} does not exist`);
-    const run = runRecordSchema.parse(docs[0].data);
-    if (!terminalRunStatuses.has(run.status) || run.status === 'compensated' || run.status === 'rejected') {
-      throw new KilnError('request.invalid', `the run is ${run.status}; only a run that has ended and was not compensated can be undone`);
-    }
-    const workflow = replayer.registry.find(run.workflowId, run.version);
-    if (workflow === undefined) throw new KilnError('code.version_missing', replayer.missing(run.workflowId, run.version));
-    const opened = await replayer.reader.openJournal(tx, ref, journal);
-    const execution = replayer.execution(runtime, workflow, opened);
-    await execution.replay();
-    const last = execution.compensations.length - 1;
-    if (last < 0) throw new KilnError('request.invalid', 'the run has registered no compensation; there is nothing to undo');
-    const now = runtime.clock.now();
-    const from = { ...beforeFirst(run, undefined), key: '' };
-    const head = encodeHead({ journal, live: [], activeMs: 0 }, countEntries(journal));
-    tx.write({ op: 'set', path: paths.journal(ref.accountId, ref.runId, 'head'), data: head });
-    tx.write({ op: 'update', path, data: { status: 'compensating', endedAt: remove } });
-    tx.write(undoStep({ execution, from, activeMs: 0, now, opened }, last));
+    for (const write of await compensationWrites(replayer, runtime, runRecordSchema.parse(docs[0].data), tx)) tx.write(write);
   });
+}
+
+/** The same as the writes of somebody else's transaction. */
+export async function compensationWrites(replayer: Replayer, runtime: Runtime, run: RunRecord, tx: Transaction): Promise<readonly Write[]> {
+  if (!terminalRunStatuses.has(run.status) || run.status === 'compensated' || run.status === 'rejected') {
+    throw new KilnError('request.invalid', `the run is ${run.status}; only a run that has ended and was not compensated can be undone`);
+  }
+  const workflow = replayer.registry.find(run.workflowId, run.version);
+  if (workflow === undefined) throw new KilnError('code.version_missing', replayer.missing(run.workflowId, run.version));
+  const journal = await latestJournal(tx, replayer.reader, run);
+  const opened = await replayer.reader.openJournal(tx, run, journal);
+  const execution = replayer.execution(runtime, workflow, opened);
+  await execution.replay();
+  const last = execution.compensations.length - 1;
+  if (last < 0) throw new KilnError('request.invalid', 'the run has registered no compensation; there is nothing to undo');
+  const now = runtime.clock.now();
+  const from = { ...beforeFirst(run, undefined), key: '' };
+  const head = encodeHead({ journal, live: [], activeMs: 0 }, countEntries(journal));
+  return [
+    { op: 'set', path: paths.journal(run.accountId, run.runId, 'head'), data: head },
+    { op: 'update', path: paths.run(run.accountId, run.runId), data: { status: 'compensating', endedAt: remove } },
+    undoStep({ execution, from, activeMs: 0, now, opened }, last),
+  ];
 }
 
 function recordedOutcome({ opened }: Ready, step: string): StepOutcome | undefined {

@@ -136,7 +136,7 @@ function pathFault(reference: Reference, site: Site): string | undefined {
     case 'workflow_input':
       return definition.input === undefined ? undefined : impossiblePath(definition.input, reference.path);
     case 'run':
-      return impossiblePath(runSchema, reference.path);
+      return impossiblePath(site.seesItself === true ? undoSchema : runSchema, reference.path);
     case 'step': {
       const target = places.get(reference.stepId);
       if (target === undefined || site.index.duplicates.includes(reference.stepId)) return undefined;
@@ -145,21 +145,27 @@ function pathFault(reference: Reference, site: Site): string | undefined {
     }
     case 'loop_item':
     case 'loop_index':
+    case 'input':
     case 'secret':
       return undefined;
   }
 }
 
 /** What `{{run…}}` offers; see the runner's scope. */
-const runSchema: Json = {
+const runFacts: { readonly [name: string]: Json } = {
+  id: { type: 'string' },
+  workflowId: { type: 'string' },
+  version: { type: 'integer' },
+  startedBy: { type: 'object', properties: { kind: { type: 'string' }, id: { type: 'string' } }, additionalProperties: false },
+  createdAt: { type: 'number' },
+  businessKey: { type: 'string' },
+};
+const runSchema: Json = { type: 'object', properties: runFacts, additionalProperties: false };
+
+/** A compensation also sees what it undoes: by this key the step's attempts were known to the target. */
+const undoes: Json = {
   type: 'object',
-  properties: {
-    id: { type: 'string' },
-    workflowId: { type: 'string' },
-    version: { type: 'integer' },
-    startedBy: { type: 'object', properties: { kind: { type: 'string' }, id: { type: 'string' } }, additionalProperties: false },
-    createdAt: { type: 'number' },
-    businessKey: { type: 'string' },
-  },
+  properties: { key: { type: 'string' }, outcome: { enum: ['succeeded', 'unknown'] }, idempotencyKey: { type: 'string' } },
   additionalProperties: false,
 };
+const undoSchema: Json = { type: 'object', properties: { ...runFacts, undoes }, additionalProperties: false };

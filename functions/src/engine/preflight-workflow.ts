@@ -47,8 +47,10 @@ function checkTemplateField(value: Json | undefined, path: string, site: Site): 
   return value === undefined ? [] : checkTemplates(value, path, site);
 }
 
-function checkTimes({ timeout, deadline, rateLimit, reconcile }: Definition): Problem[] {
+function checkTimes({ timeout, deadline, rateLimit, reconcile, alerts }: Definition): Problem[] {
   return [
+    ...checkDuration(alerts?.after, 'alerts.after', { positive: true }),
+    ...checkDuration(alerts?.escalateAfter, 'alerts.escalateAfter', { positive: true }),
     ...checkDuration(timeout, 'timeout', { positive: true }),
     ...checkDuration(deadline, 'deadline', { positive: true }),
     ...checkDuration(rateLimit?.per, 'rateLimit.per', { positive: true }),

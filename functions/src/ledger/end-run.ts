@@ -2,13 +2,13 @@ import type { ErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import type { RunRef } from '../model/paths.ts';
 import { runRecordSchema, terminalRunStatuses } from '../model/run.ts';
-import type { RunStatus } from '../model/run.ts';
+import type { RunRecord, RunStatus } from '../model/run.ts';
 import { stepRecordSchema } from '../model/step.ts';
 import { dueField } from './due.ts';
 import { cancelStepWrites, completionWrite, LIVE_CHUNK, liveSteps, liveStepsUnder } from './runs.ts';
-import { stepPath } from './steps.ts';
+import { createCompensation, stepPath } from './steps.ts';
 import { remove, StoreConflict } from './store.ts';
-import type { Snapshot, Write } from './store.ts';
+import type { Snapshot, Transaction, Write } from './store.ts';
 import { closeAttempt } from './transitions.ts';
 import type { Ledger } from './transitions.ts';
 
@@ -19,6 +19,14 @@ export interface Ending {
   readonly failedStep?: string;
 }
 
+/** What else belongs to an end, in its transactions. */
+export interface EndHooks {
+  /** Looks before anything is written. What it throws ends nothing; false means that the end has been taken care of. */
+  check?(tx: Transaction, run: RunRecord): Promise<boolean>;
+  /** What is written with the last step. */
+  last?(tx: Transaction, run: RunRecord): Promise<readonly Write[]>;
+}
+
 const CONTINUE_WITHIN_MS = 30_000;
 
 /**
@@ -26,32 +34,41 @@ const CONTINUE_WITHIN_MS = 30_000;
  * so nothing in flight can commit afterwards; with very many live steps it goes in chunks and the last one ends the run.
  * Returns false when the run had ended already.
  */
-export async function endRun(ledger: Ledger, ref: RunRef, ending: Ending, also: readonly Write[] = []): Promise<boolean> {
+export async function endRun(ledger: Ledger, ref: RunRef, ending: Ending, hooks: EndHooks = {}): Promise<boolean> {
   for (;;) {
     const progress = await ledger.store.transaction(async (tx) => {
       const path = paths.run(ref.accountId, ref.runId);
       const { docs } = await tx.get([path]);
       if (docs[0] === undefined) return 'already';
       const run = runRecordSchema.parse(docs[0].data);
-      if (terminalRunStatuses.has(run.status)) return 'already';
+      if ((await hooks.check?.(tx, run)) === false || terminalRunStatuses.has(run.status)) return 'already';
       const live = await tx.query(liveSteps(ref, LIVE_CHUNK + 1));
       const now = ledger.clock.now();
+      const more = live.docs.length > LIVE_CHUNK;
+      const also = more ? [] : ((await hooks.last?.(tx, run)) ?? []);
       for (const step of live.docs.slice(0, LIVE_CHUNK)) {
         for (const write of endStepWrites(step, ending, now)) tx.write(write);
       }
       const { status, error } = run.ending ?? ending;
       const stepKey = ending.failedStep === undefined ? {} : { stepKey: ending.failedStep };
-      const more = live.docs.length > LIVE_CHUNK;
       const data = more
         ? {
             status: 'cancelling',
             ending: error === undefined ? { status } : { status, error },
             due: dueField(ref.runId, now + CONTINUE_WITHIN_MS),
           }
-        : { status, endedAt: now, due: remove, ending: remove, ...(error === undefined ? {} : { error: { ...error, ...stepKey } }) };
+        : {
+            status,
+            due: remove,
+            ending: remove,
+            ...(status === 'compensating' ? {} : { endedAt: now }),
+            ...(error === undefined ? {} : { error: { ...error, ...stepKey } }),
+          };
       tx.write({ op: 'update', path, data });
       if (more) return 'more';
-      tx.write(completionWrite(ref, status, now));
+      // A run that compensates ends when everything is undone.
+      if (status === 'compensating') tx.write(createCompensation({ ...run, key: ending.failedStep ?? '', gate: 'open' }, 0, now));
+      else tx.write(completionWrite(ref, status, now));
       for (const write of also) tx.write(write);
       return 'ended';
     });

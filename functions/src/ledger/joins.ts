@@ -58,6 +58,29 @@ export async function countLane(tx: Transaction, lane: Lane, inherited: Inherite
   }
 }
 
+/** The nodes in which some lanes have been counted already, where not all have: a fork goes on counting in them. */
+export function countedNodes(
+  ownerKey: string,
+  lanes: number,
+  ended: readonly { readonly lane: number; readonly seq: number }[],
+): readonly { readonly id: string; readonly node: JoinNode }[] {
+  const nodes: { id: string; node: JoinNode }[] = [];
+  let members = ended.map(({ lane, seq }) => ({ member: lane, seqSum: seq }));
+  for (let level = 0, width = lanes; members.length > 0; level += 1, width = Math.ceil(width / ARITY)) {
+    const full: { member: number; seqSum: number }[] = [];
+    for (const number of new Set(members.map(({ member }) => Math.floor(member / ARITY)))) {
+      const inside = members.filter(({ member }) => Math.floor(member / ARITY) === number);
+      const seqSum = inside.reduce((sum, member) => sum + member.seqSum, 0);
+      const node: JoinNode = { v: 1, members: inside.map(({ member }) => member % ARITY), seqSum, activeMs: 0 };
+      nodes.push({ id: `${ownerKey}:${level}:${number}`, node });
+      if (inside.length === Math.min(ARITY, width - number * ARITY)) full.push({ member: number, seqSum });
+    }
+    if (width <= ARITY) return nodes;
+    members = full;
+  }
+  return nodes;
+}
+
 /** Fires the join before all lanes ended, unless it has fired already. */
 export async function joinEarly(
   tx: Transaction,

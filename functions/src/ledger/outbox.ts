@@ -4,6 +4,7 @@ import type { OutboxRecord } from '../model/outbox.ts';
 import { paths } from '../model/paths.ts';
 import { nextDelayMs, retryPolicySchema } from '../engine/retry.ts';
 import type { Runtime } from '../runner/runtime.ts';
+import { deliverAlert } from './alerts.ts';
 import { dueField } from './due.ts';
 import { remove, StoreConflict } from './store.ts';
 
@@ -40,7 +41,7 @@ export async function attendOutbox(runtime: Runtime, accountId: string, id: stri
 }
 
 async function deliveryResult(runtime: Runtime, record: OutboxRecord): Promise<object> {
-  const deliver = runtime.deliveries[record.kind];
+  const deliver = record.kind === 'alert' ? deliverAlert : runtime.deliveries[record.kind];
   try {
     if (deliver === undefined) throw new KilnError('request.invalid', `no delivery of kind "${record.kind}" is configured`);
     await deliver(runtime, record);

@@ -23,9 +23,15 @@ export function stepPath(record: Pick<StepRecord, 'accountId' | 'runId' | 'key'>
   return paths.step(record.accountId, record.runId, record.key);
 }
 
+/** What a new step is made after: the step before it, or its run. */
+export type Origin = Pick<
+  StepRecord,
+  'accountId' | 'runId' | 'key' | 'kind' | 'workflowId' | 'version' | 'gate' | 'deadlineAt' | 'traceparent'
+>;
+
 /** What a new step takes over from the step whose end creates it. */
 export interface Inherited {
-  readonly from: StepRecord;
+  readonly from: Origin;
   readonly seq: number;
   readonly activeMs: number;
   readonly now: number;
@@ -42,6 +48,17 @@ export function createJoin(lane: Lane, inherited: Inherited, cause: JoinCause): 
   const ownerKey = keyOf(lane.ownerPlace, lane.loops);
   const join = { owner: lane.owner, ownerKey, lane: lane.lane, ...cause };
   return createStep({ key: `${ownerKey}.$join`, stepId: lane.owner, type: '$join', loops: [...lane.loops], join }, inherited);
+}
+
+/** The step that plans what a run has to undo. */
+export const COMPENSATE = '$compensate';
+/** The type of a step that undoes another, and the end of its key. */
+export const UNDO = '$undo';
+
+/** Part of the commit that makes a run compensating. What was limited is the run; undoing it is not held up by its limits. */
+export function createCompensation({ deadlineAt: _deadline, ...from }: Origin, seq: number, now: number): Write {
+  const inherited: Inherited = { from: { ...from, gate: 'open' }, seq, activeMs: 0, now };
+  return createStep({ key: COMPENSATE, stepId: COMPENSATE, type: COMPENSATE, loops: [] }, inherited);
 }
 
 type StepSeed = Pick<StepRecord, 'key' | 'stepId' | 'type' | 'loops'> & Partial<Pick<StepRecord, 'join' | 'baton' | 'details' | 'input'>>;

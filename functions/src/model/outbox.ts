@@ -13,12 +13,12 @@ export const completionRecordSchema = z.strictObject({
 });
 export type CompletionRecord = z.infer<typeof completionRecordSchema>;
 
-/** One delivery to the outside: a mail or a webhook. Attempted until it is sent or a day has passed. */
+/** One delivery: a mail, a webhook; or an alert, which becomes a notification and a mail for each person. Attempted until it is sent or a day has passed. */
 export const outboxRecordSchema = z.strictObject({
   v: z.literal(1),
   accountId: z.string(),
   id: z.string(),
-  kind: z.enum(['mail', 'webhook', 'kb', 'document']),
+  kind: z.enum(['mail', 'webhook', 'kb', 'document', 'alert']),
   /** Mail address, URL or path. */
   to: z.string(),
   subject: z.string().optional(),

@@ -3,9 +3,18 @@ import type { Json } from '../engine/json.ts';
 import type { Snapshot, Transaction, Write } from '../ledger/store.ts';
 import type { Outcome } from '../ledger/transitions.ts';
 import type { ErrorRecord } from '../model/errors.ts';
-import type { RunRecord } from '../model/run.ts';
+import type { RunRef } from '../model/paths.ts';
+import type { RunRecord, StartedBy } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
 import type { Runtime } from './runtime.ts';
+
+export interface ForkOptions {
+  readonly by: StartedBy;
+  /** The step that is done anew, with all that follows it. Default: where the run stands. */
+  readonly from?: string;
+  /** Default: the newest. */
+  readonly version?: number;
+}
 
 /** Attends a step of a code workflow; the durable room provides it. */
 export interface CodePlanner {
@@ -20,6 +29,10 @@ export interface CodePlanner {
    * what replays it.
    */
   settle(runtime: Runtime, held: Held, outcome: Outcome, tx: Transaction): Promise<readonly Write[]>;
+  /** The writes that begin to undo a run that has ended. Throws `request.invalid` when it has registered nothing to undo. */
+  compensate(runtime: Runtime, run: RunRecord, tx: Transaction): Promise<readonly Write[]>;
+  /** Starts a run that takes over what another has done up to a step. Throws StoreConflict when a run of that id is there. */
+  fork(runtime: Runtime, ref: RunRef, options: ForkOptions & { readonly runId: string }): Promise<unknown>;
   /** Whether a lost attempt of the step may be repeated. */
   idempotent(step: StepRecord): boolean;
   /** The retry policy that the code gave the step; what it left out has its default. */

@@ -1,9 +1,12 @@
+import { undoFailedWrites } from '../ledger/compensation.ts';
+import { UNDO } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
 import type { Transaction, Write } from '../ledger/store.ts';
 import { finishWrites } from '../ledger/transitions.ts';
 import type { Outcome } from '../ledger/transitions.ts';
 import { runOutputOf } from './run-output.ts';
 import type { Runtime } from './runtime.ts';
+import { settledUndo } from './undo.ts';
 
 /**
  * The writes that end a waiting step from outside (an event, a decision, a child run), whichever planner the run has.
@@ -14,5 +17,8 @@ export async function finishWait(runtime: Runtime, held: Held, outcome: string |
   const { record } = held;
   if (record.kind === 'code') return runtime.code.settle(runtime, held, result, tx);
   const index = await runtime.definitions.get(record.accountId, record.workflowId, record.version);
+  if (record.type === UNDO) {
+    return result.kind === 'failed' ? undoFailedWrites(runtime, held, result.error, tx) : settledUndo(runtime, held, index, result, tx);
+  }
   return finishWrites(runtime, held, { index, outcome: result, runOutput: runOutputOf(runtime, held, index) }, tx);
 }

@@ -1,0 +1,182 @@
+import { z } from 'zod';
+import { canonicalJson, digest, parseJson } from '../../engine/json.ts';
+import type { Json } from '../../engine/json.ts';
+import { KilnError } from '../../model/errors.ts';
+import { versionRecordSchema } from '../../model/definition.ts';
+import { paths } from '../../model/paths.ts';
+import { runRecordSchema } from '../../model/run.ts';
+import type { RunRecord } from '../../model/run.ts';
+import { stepRecordSchema } from '../../model/step.ts';
+import type { StepRecord } from '../../model/step.ts';
+import { preflightRun } from '../../runner/preflight-run.ts';
+import { prepareFork, writeAhead } from '../fork.ts';
+import { newRunWrites } from '../new-run.ts';
+import { loadPayload, storePayload } from '../payloads.ts';
+import { StoreConflict } from '../store.ts';
+import type { Write } from '../store.ts';
+import { argumentOf, carryOut } from './order.ts';
+import type { Order } from './order.ts';
+
+const forkArgument = z.strictObject({ version: z.number().int().positive().optional(), input: z.json().optional() });
+
+/** A new run from the step that the command names, with all that came before it; without one, from the beginning. */
+export async function fork(order: Order): Promise<void> {
+  const { version, input } = argument(order);
+  const { run, step } = await read(order);
+  if (order.command.stepKey === undefined) return again(order, run, version, input);
+  if (input !== undefined)
+    throw new KilnError('command.refused', 'a fork from a step keeps the run’s input; retry the step with an edited one');
+  await goOn(order, run, step, version, undefined);
+}
+
+const retryArgument = z.strictObject({ input: z.record(z.string(), z.json()).optional(), version: z.number().int().positive().optional() });
+
+/** A failed run never changes; trying it again is a new run that goes on from the failed step. */
+export async function retryRun(order: Order): Promise<void> {
+  const parsed = retryArgument.safeParse(argumentOf(order) ?? {});
+  if (!parsed.success) throw new KilnError('command.refused', 'the argument of a retry is {"input": {…}}, {"version": n} or both');
+  const { run, step } = await read(order);
+  await goOn(order, run, step, parsed.data.version, parsed.data.input as Json | undefined);
+}
+
+function argument(order: Order): z.infer<typeof forkArgument> {
+  const parsed = forkArgument.safeParse(argumentOf(order) ?? {});
+  if (!parsed.success) throw new KilnError('command.refused', 'the argument of a fork is {"version": n}');
+  return parsed.data;
+}
+
+async function read({ runtime, ref, command }: Order): Promise<{ run: RunRecord; step: StepRecord | undefined }> {
+  const wanted = [paths.run(ref.accountId, ref.runId)];
+  if (command.stepKey !== undefined) wanted.push(paths.step(ref.accountId, ref.runId, command.stepKey));
+  const { docs } = await runtime.store.get(wanted);
+  if (docs[0] === undefined) throw new KilnError('run.not_found', `run ${ref.runId} does not exist`);
+  if (command.stepKey !== undefined && docs[1] === undefined)
+    throw new KilnError('command.refused', `the run has no step "${command.stepKey}"`);
+  return { run: runRecordSchema.parse(docs[0].data), step: docs[1] === undefined ? undefined : stepRecordSchema.parse(docs[1].data) };
+}
+
+/** The same command makes the same run, however often it is carried out. */
+function forkedId({ ref, commandId }: Order): string {
+  return digest(`fork ${ref.accountId}/${ref.runId}/${commandId}`).slice(0, 24);
+}
+
+/** From the beginning: a run like any other, that says where it comes from. */
+async function again(order: Order, run: RunRecord, version: number | undefined, input: Json | undefined): Promise<void> {
+  const { runtime, ref, command } = order;
+  const runId = forkedId(order);
+  const pinned = await pinnedVersion(order, run, version);
+  const text = input === undefined ? await loadPayload(runtime.store, run, run.input) : canonicalJson(input);
+  const path = paths.run(ref.accountId, runId);
+  await carryOut(order, (_tx, { now }) => {
+    const { chainDepth, tainted } = run;
+    const start = { accountId: ref.accountId, runId, workflowId: run.workflowId, pinned, input: text, chainDepth, now } as const;
+    const writes = newRunWrites({ ...start, startedBy: { kind: 'user', id: command.by }, ...(tainted === undefined ? {} : { tainted }) });
+    const linked = writes.map((write) =>
+      write.op === 'create' && write.path === path
+        ? { ...write, data: { ...write.data, forkedFrom: { runId: run.runId, stepKey: '' } } }
+        : write,
+    );
+    return Promise.resolve({ result: `Run ${runId} begins with the same input`, writes: linked, data: { forkedTo: runId } });
+  });
+}
+
+async function goOn(
+  order: Order,
+  run: RunRecord,
+  step: StepRecord | undefined,
+  version: number | undefined,
+  edited: Json | undefined,
+): Promise<void> {
+  if (run.kind === 'code') return goOnCode(order, run, version, edited);
+  const { runtime, ref, command } = order;
+  const runId = forkedId(order);
+  const pinned = await pinnedVersion(order, run, version);
+  const index = await runtime.definitions.get(ref.accountId, run.workflowId, pinned.version);
+  await checkFirst(order, { ...run, ...pinned });
+  const prepared = await prepareFork(runtime.store, { run, index, pinned, from: step, by: command.by, runId, now: runtime.clock.now() });
+  const { begun, kept } = prepared.plan;
+  if (begun.length === 0) throw new KilnError('command.refused', 'there is nothing to do again; choose the step to go on from');
+  const last =
+    edited === undefined
+      ? prepared.last
+      : withEditedInput(order, runId, prepared.last, step === undefined ? begun.map(({ key }) => key) : [step.key], edited);
+  await writeAhead(runtime.store, prepared.ahead);
+  await carryOut(order, () => {
+    const places = begun.map(({ key }) => `"${key}"`);
+    const where = places.length > 3 ? `${places.slice(0, 3).join(', ')} and ${places.length - 3} more` : places.join(', ');
+    return Promise.resolve({
+      result: `Run ${runId} goes on from ${where}; ${kept.length} step(s) are kept`,
+      writes: last,
+      data: { forkedTo: runId },
+    });
+  });
+}
+
+/** What would reject a new run of that version rejects the fork. */
+async function checkFirst({ runtime }: Order, run: RunRecord): Promise<void> {
+  const problems = await preflightRun(runtime, run, parseJson(await loadPayload(runtime.store, run, run.input)));
+  if (problems.length === 0) return;
+  const first = problems.slice(0, 3).map(({ path, message }) => `${path === '' ? '' : `${path}: `}${message}`);
+  throw new KilnError('command.refused', `version ${run.version} has ${problems.length} problem(s): ${first.join('; ')}`);
+}
+
+/** The input that the step to be done again is given, in the form in which it is shown. */
+function withEditedInput(
+  { ref }: Order,
+  runId: string,
+  writes: readonly Write[],
+  begun: readonly string[],
+  edited: Json,
+): readonly Write[] {
+  const [key, ...others] = begun;
+  if (key === undefined || others.length > 0)
+    throw new KilnError('command.refused', 'several steps are done again; name the one whose input is edited');
+  const stored = storePayload({ accountId: ref.accountId, runId }, `${key}~edited`, canonicalJson(edited));
+  const path = paths.step(ref.accountId, runId, key);
+  const changed = writes.map((write) =>
+    write.op === 'create' && write.path === path ? { ...write, data: { ...write.data, editedInput: stored.payload } } : write,
+  );
+  return [...changed, ...stored.writes];
+}
+
+/** A code run goes on from its journal. Its documents come first, under an id that follows from the command. */
+async function goOnCode(order: Order, run: RunRecord, version: number | undefined, edited: Json | undefined): Promise<void> {
+  if (edited !== undefined)
+    throw new KilnError('command.refused', 'the input of a code step comes from the code; fork the run onto code that is right');
+  const { runtime, ref, command } = order;
+  const runId = forkedId(order);
+  // Of a failed run, what failed is done again; of any other, it goes on where it stood.
+  const from = command.stepKey ?? (run.status === 'failed' ? run.error?.stepKey : undefined);
+  // Whether it may be done is asked before and, in the same transaction as the answer, after.
+  await carryOut(order, async () => {
+    try {
+      const by = { kind: 'user', id: command.by } as const;
+      await runtime.code.fork(runtime, ref, {
+        by,
+        runId,
+        ...(from === undefined ? {} : { from }),
+        ...(version === undefined ? {} : { version }),
+      });
+    } catch (error) {
+      if (!(error instanceof StoreConflict)) throw error;
+    }
+    return {
+      result: `Run ${runId} goes on from ${from === undefined ? 'where this one stood' : `"${from}"`}`,
+      writes: [],
+      data: { forkedTo: runId },
+    };
+  });
+}
+
+async function pinnedVersion(
+  { runtime, ref }: Order,
+  run: RunRecord,
+  version: number | undefined,
+): Promise<Pick<RunRecord, 'version' | 'hash' | 'kind'>> {
+  const { kind } = run;
+  if (version === undefined || version === run.version) return { version: run.version, hash: run.hash, kind };
+  if (kind === 'code') return { ...(await runtime.definitions.latest(ref.accountId, run.workflowId)), version };
+  const { docs } = await runtime.store.get([paths.version(ref.accountId, run.workflowId, version)]);
+  if (docs[0] === undefined) throw new KilnError('command.refused', `there is no version ${version} of workflow "${run.workflowId}"`);
+  return { version, hash: versionRecordSchema.parse(docs[0].data).hash, kind };
+}
