@@ -244,7 +244,8 @@ export function undoStep(
   const key = undoKey(compensation.key);
   return createStep(
     { key, stepId: key.split('#')[0] ?? key, type: 'compensate', loops: [], baton },
-    { from, seq: Math.max(opened.journal.made, from.seq), activeMs, now },
+    // A run that fails while it is paused is no longer paused, and nobody could resume it: undoing begins.
+    { from: { ...from, gate: 'open' }, seq: Math.max(opened.journal.made, from.seq), activeMs, now },
   );
 }
 
