@@ -3,6 +3,7 @@ import type { DefinitionIndex } from '../engine/definition-index.ts';
 import { decideAfterFailure, retryPolicySchema } from '../engine/retry.ts';
 import { placeOf } from '../engine/definition-index.ts';
 import { endRun } from '../ledger/end-run.ts';
+import { matchBufferedEvent } from '../ledger/events.ts';
 import { COMPENSATE, heldStep, UNDO } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
 import { StoreConflict } from '../ledger/store.ts';
@@ -64,6 +65,8 @@ async function act(runtime: Runtime, held: Held, caller: Caller): Promise<void> 
       return;
     case 'early':
       if (caller.kind === 'doorbell') await runtime.doorbells.arm(held.record, due.at, caller.hop + 1);
+      // Called again although it waits: whoever let it wait may have died before looking for the events that came before it.
+      else if (held.record.wait?.kind === 'event') await matchBufferedEvent(runtime, held.record, held.record.wait.waitId);
       return;
     case 'begin':
       return begin(runtime, held);

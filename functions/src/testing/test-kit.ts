@@ -14,6 +14,7 @@ import { attendOutbox } from '../ledger/outbox.ts';
 import { loadPayload, storePayload } from '../ledger/payloads.ts';
 import { attendRequest } from '../ledger/requests.ts';
 import { heldStep } from '../ledger/steps.ts';
+import { StoreConflict } from '../ledger/store.ts';
 import type { Write } from '../ledger/store.ts';
 import { approvalRecordSchema } from '../model/approval.ts';
 import type { ApprovalRecord } from '../model/approval.ts';
@@ -150,6 +151,13 @@ export class TestKit {
     await this.#seeded;
     await this.runtime.store.commit(this.eventWrites(name, payload, options));
     await this.host.settle();
+  }
+
+  /** The same from a sender that was not told whether it had worked, and asks again. */
+  async sendEventOnce(name: string, payload: unknown, options: EventOptions & { readonly eventId: string }): Promise<void> {
+    await this.sendEvent(name, payload, options).catch((error: unknown) => {
+      if (!(error instanceof StoreConflict)) throw error;
+    });
   }
 
   /** The documents of an event, to be written when the test wants. */
