@@ -126,8 +126,8 @@ async function answer(runId: string, by: string, outcome: string): Promise<void>
   await untilNoConflict(() => decideApproval(runtime, { ...ref(runId), uid: by }));
 }
 
-/** A trigger that lost against others too often is delivered again. */
-async function untilNoConflict(work: () => Promise<void>): Promise<void> {
+/** A trigger that lost against others too often is delivered again; a browser's SDK tries again, too. */
+async function untilNoConflict<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries += 1) {
     try {
       return await work();
@@ -297,7 +297,7 @@ describe('at the same moment', () => {
       const { at: _at, ...decision } = decisionDocument({ ...ref(runId), by: 'ada', outcome: 'approve', digest, at: 0 }) as { at: unknown };
       const doc = { ...decision, at: SERVER_TIME };
       const [submitted] = await Promise.all([
-        client.allows('ada', { verb: 'create', path: paths.decision(ACCOUNT, ref(runId).approvalId, 'ada'), doc }),
+        untilNoConflict(() => client.allows('ada', { verb: 'create', path: paths.decision(ACCOUNT, ref(runId).approvalId, 'ada'), doc })),
         untilNoConflict(() => expireApproval(later, { accountId: ACCOUNT, runId, key: 'ask' }, ref(runId).approvalId)),
       ]);
       if (submitted) await untilNoConflict(() => decideApproval(runtime, { ...ref(runId), uid: 'ada' }));

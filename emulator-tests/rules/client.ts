@@ -5,6 +5,10 @@ export type Doc = { readonly [name: string]: Field };
 
 /** Stands where a client SDK's `serverTimestamp()` would. */
 export const SERVER_TIME = '$server-time';
+/** So many ms from the moment of sending; the same moment for a whole document. */
+export function fromNow(ms: number): Field {
+  return { $fromNow: ms };
+}
 /** A literal timestamp, as a forger would send it. */
 export function literalTime(ms: number): Field {
   return { $timestamp: new Date(ms).toISOString() };
@@ -98,7 +102,7 @@ export class RulesClient {
     const collectionId = parts.at(-1);
     const parent = parts.slice(0, -1).join('/');
     const filters = (where ?? []).map(([fieldPath, value]) => ({
-      fieldFilter: { field: { fieldPath }, op: 'EQUAL', value: encode(value) },
+      fieldFilter: { field: { fieldPath }, op: 'EQUAL', value: { stringValue: value } },
     }));
     const structuredQuery = {
       from: [{ collectionId, allDescendants: group === true }],
@@ -114,9 +118,10 @@ export class RulesClient {
   }
 
   #write(path: string, doc: Doc, currentDocument: object | undefined): object {
+    const now = Date.now();
     const stamped = Object.entries(doc).filter(([, value]) => value === SERVER_TIME);
     const fields = Object.fromEntries(
-      Object.entries(doc).flatMap(([name, value]) => (value === SERVER_TIME ? [] : [[name, encode(value)]])),
+      Object.entries(doc).flatMap(([name, value]) => (value === SERVER_TIME ? [] : [[name, encode(value, now)]])),
     );
     const transforms = stamped.map(([fieldPath]) => ({ fieldPath, setToServerValue: 'REQUEST_TIME' }));
     return {
@@ -161,13 +166,14 @@ function headersOf(uid: string | null): Record<string, string> {
   return { authorization: `Bearer ${part({ alg: 'none', typ: 'JWT' })}.${part(claims)}.` };
 }
 
-function encode(value: Field): object {
+function encode(value: Field, now: number): object {
   if (value === null) return { nullValue: null };
   if (typeof value === 'boolean') return { booleanValue: value };
   if (typeof value === 'string') return { stringValue: value };
   if (typeof value === 'number') return Number.isInteger(value) ? { integerValue: String(value) } : { doubleValue: value };
-  if (Array.isArray(value)) return { arrayValue: { values: (value as readonly Field[]).map(encode) } };
+  if (Array.isArray(value)) return { arrayValue: { values: (value as readonly Field[]).map((inner) => encode(inner, now)) } };
   const map = value as { readonly [name: string]: Field };
   if (typeof map['$timestamp'] === 'string') return { timestampValue: map['$timestamp'] };
-  return { mapValue: { fields: Object.fromEntries(Object.entries(map).map(([name, inner]) => [name, encode(inner)])) } };
+  if (typeof map['$fromNow'] === 'number') return { integerValue: String(now + map['$fromNow']) };
+  return { mapValue: { fields: Object.fromEntries(Object.entries(map).map(([name, inner]) => [name, encode(inner, now)])) } };
 }

@@ -1,4 +1,4 @@
-import { literalTime } from './client.ts';
+import { fromNow, literalTime } from './client.ts';
 import type { Doc } from './client.ts';
 import type { Case } from './case.ts';
 import { command, decision, event, everybody, NOW, operators, payload, request, starters, without } from './world.ts';
@@ -178,9 +178,9 @@ export function* events(): Iterable<Case> {
     { what: 'with the longest run', doc: { ...valid, runId: long(128) }, allow: true },
     { what: 'with too long a run', doc: { ...valid, runId: long(129) } },
     { what: 'in another’s name', doc: { ...valid, source: 'user:admin' } },
-    { what: 'from the past', doc: { ...valid, receivedAt: NOW - 3_600_000, expiresAt: NOW - 3_600_000 + 2_592_000_000 } },
-    { what: 'from the future', doc: { ...valid, receivedAt: NOW + 3_600_000, expiresAt: NOW + 3_600_000 + 2_592_000_000 } },
-    { what: 'kept for ever', doc: { ...valid, expiresAt: NOW + 9_999_999_999 } },
+    { what: 'from the past', doc: { ...valid, receivedAt: fromNow(-3_600_000), expiresAt: fromNow(-3_600_000 + 2_592_000_000) } },
+    { what: 'from the future', doc: { ...valid, receivedAt: fromNow(3_600_000), expiresAt: fromNow(3_600_000 + 2_592_000_000) } },
+    { what: 'kept for ever', doc: { ...valid, expiresAt: fromNow(9_999_999_999) } },
     { what: 'handled already', doc: { ...valid, state: 'handled' } },
     { what: 'taken already', doc: { ...valid, taken: 1 } },
     { what: 'hidden from the reconciler', doc: { ...valid, due: '0|9999999999999' } },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { DUE_AT_ONCE } from '../../functions/src/model/client-documents.ts';
-import { SERVER_TIME } from './client.ts';
+import { fromNow, SERVER_TIME } from './client.ts';
 import type { Doc, RulesClient } from './client.ts';
 
 /** Who acts. `null` is not signed in; `stranger` is a member of nothing; `foreigner` runs another account. */
@@ -40,7 +40,7 @@ const approval = (fields: Doc = {}): Doc => ({
   fourEyes: true,
   startedBy: 'starter',
   sensitive: false,
-  deadlineAt: NOW + HOUR,
+  deadlineAt: NOW + 24 * HOUR,
   runId: 'r1',
   ...fields,
 });
@@ -171,11 +171,11 @@ export const event = (by: string, fields: Doc = {}): Doc => ({
   name: 'paid',
   payload: payload('{"amount":"4 €"}'),
   source: `user:${by}`,
-  receivedAt: NOW,
+  receivedAt: fromNow(0),
   state: 'new',
   taken: 0,
   due: DUE_AT_ONCE,
-  expiresAt: NOW + THIRTY_DAYS,
+  expiresAt: fromNow(THIRTY_DAYS),
   ...fields,
 });
 
