@@ -73,6 +73,7 @@ export function approval({ now, evidence = [], values, ...fields }: ApprovalInpu
     fourEyes: true,
     startedBy: people.operator.uid,
     onReject: 'exception',
+    answered: [],
     outcomes: ['approve', 'reject'],
     commentRequired: ['reject'],
     claimable: false,

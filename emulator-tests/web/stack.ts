@@ -14,8 +14,9 @@ export interface WebStack {
 }
 
 export interface WebStackOptions {
-  /** A running emulator; otherwise one is started. */
+  /** Running emulators, `host:port`; what is not named is started. */
   readonly firestore?: string;
+  readonly auth?: string;
   readonly functions?: string;
   readonly port?: number;
   readonly rules?: string | null;
@@ -25,13 +26,14 @@ const BATCH = 400;
 
 export async function startWebStack(options: WebStackOptions = {}): Promise<WebStack> {
   const firestore = options.firestore === undefined ? await startFirestoreEmulator(options.rules === undefined ? {} : { rules: options.rules }) : undefined;
-  const auth = await startAuthEmulator();
+  const auth = options.auth === undefined ? await startAuthEmulator() : undefined;
+  const authHost = options.auth ?? auth?.host ?? '';
   const host = options.firestore ?? firestore?.host ?? '';
   process.env['FIRESTORE_EMULATOR_HOST'] = host;
-  await createPeople(auth.host);
+  await createPeople(authHost);
   const app = adminAppPackage().initializeApp({ projectId: 'demo-kiln' }, `web-${Date.now()}`);
   const db = firestorePackage().getFirestore(app);
-  const hosting = await startHosting({ firestore: host, auth: auth.host, functions: options.functions ?? '127.0.0.1:5001' }, options.port);
+  const hosting = await startHosting({ firestore: host, auth: authHost, functions: options.functions ?? '127.0.0.1:5001' }, options.port);
   return {
     url: hosting.url,
     db,
@@ -39,7 +41,7 @@ export async function startWebStack(options: WebStackOptions = {}): Promise<WebS
     async stop() {
       await hosting.close();
       await db.terminate();
-      await auth.stop();
+      await auth?.stop();
       await firestore?.stop();
     },
   };

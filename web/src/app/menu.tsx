@@ -6,6 +6,7 @@ import { signOut, useUser } from '../data/session.tsx';
 import { languages, useText, type Language } from '../text/text.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { ON_PHONE, places } from './places.ts';
 import styles from './shell.module.css';
 
 const schemes = ['auto', 'light', 'dark'] as const;
@@ -24,6 +25,7 @@ export function Menu({ open, onClose }: { readonly open: boolean; readonly onClo
           <br />
           {me.roles.map((role) => t.shell.roles[role]).join(', ')}
         </p>
+        <OtherPlaces onClose={onClose} />
         <OtherAccounts onClose={onClose} />
         <fieldset>
           <legend>{t.shell.appearance}</legend>
@@ -46,6 +48,22 @@ export function Menu({ open, onClose }: { readonly open: boolean; readonly onClo
         </Button>
       </div>
     </Dialog>
+  );
+}
+
+/** On a phone, what the bar below has no room for. */
+function OtherPlaces({ onClose }: { readonly onClose: () => void }): ReactNode {
+  const { t } = useText();
+  const { accountId } = useAccount();
+  return (
+    <nav aria-label={t.shell.more} className={`${styles['nav']} ${styles['onPhone']}`}>
+      {places.slice(ON_PHONE).map((place) => (
+        <Link key={place.name} to={place.to} params={{ accountId }} onClick={onClose}>
+          <Icon name={place.icon} />
+          {t.shell[place.name]}
+        </Link>
+      ))}
+    </nav>
   );
 }
 

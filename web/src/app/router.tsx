@@ -93,6 +93,35 @@ const editWorkflow = createRoute({
   component: lazyRouteComponent(() => import('../workflows/editor-page.tsx'), 'EditorPage'),
 });
 
+const recipes = createRoute({
+  getParentRoute: () => account,
+  path: '/recipes',
+  component: lazyRouteComponent(() => import('../workflows/recipes-page.tsx'), 'RecipesPage'),
+});
+
+const knowledge = createRoute({
+  getParentRoute: () => account,
+  path: '/knowledge',
+  component: lazyRouteComponent(() => import('../workflows/knowledge-page.tsx'), 'KnowledgePage'),
+});
+
+const numbers = createRoute({
+  getParentRoute: () => account,
+  path: '/numbers',
+  validateSearch: (search: Record<string, unknown>): { days?: number; workflow?: string } => ({
+    ...(typeof search['days'] === 'number' && search['days'] > 0 && search['days'] <= 100 ? { days: search['days'] } : {}),
+    ...(typeof search['workflow'] === 'string' ? { workflow: search['workflow'] } : {}),
+  }),
+  component: lazyRouteComponent(() => import('../numbers/numbers-page.tsx'), 'NumbersPage'),
+});
+
+const operations = createRoute({
+  getParentRoute: () => account,
+  path: '/operations',
+  validateSearch: (search: Record<string, unknown>): { tab?: string } => (typeof search['tab'] === 'string' ? { tab: search['tab'] } : {}),
+  component: lazyRouteComponent(() => import('../operations/operations-page.tsx'), 'OperationsPage'),
+});
+
 /** The addresses in mails and notifications. */
 const approvalLink = createRoute({
   getParentRoute: () => root,
@@ -111,7 +140,7 @@ const runLink = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, approvalLink, runLink, account.addChildren([accountHome, inbox, approval, runs, run, workflows, newWorkflow, workflow, editWorkflow])]),
+  routeTree: root.addChildren([home, approvalLink, runLink, account.addChildren([accountHome, inbox, approval, runs, run, workflows, newWorkflow, workflow, editWorkflow, recipes, knowledge, numbers, operations])]),
   defaultPreload: 'intent',
   defaultErrorComponent: StumbledPage,
   defaultNotFoundComponent: MissingPage,

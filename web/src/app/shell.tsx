@@ -5,20 +5,15 @@ import { useAccount } from '../data/account.tsx';
 import { services } from '../data/firebase.ts';
 import { useInbox } from '../inbox/use-inbox.ts';
 import { useText } from '../text/text.tsx';
-import { Icon, type IconName } from '../ui/icons.tsx';
+import { Icon } from '../ui/icons.tsx';
 import { useShortcuts } from '../ui/keys.tsx';
 import { KeyHelp } from './key-help.tsx';
+import { ON_PHONE, places } from './places.ts';
 import { Menu } from './menu.tsx';
 import { Notifications, useUnread } from './notifications.tsx';
 import { useOnline } from './online.ts';
 import { PageTitleCount } from './page-title.tsx';
 import styles from './shell.module.css';
-
-const places = [
-  { to: '/a/$accountId/inbox', name: 'inbox', icon: 'inbox' },
-  { to: '/a/$accountId/runs', name: 'runs', icon: 'list' },
-  { to: '/a/$accountId/workflows', name: 'workflows', icon: 'flow' },
-] as const satisfies readonly { to: string; name: string; icon: IconName }[];
 
 type Panel = 'keys' | 'menu' | 'notifications';
 
@@ -91,7 +86,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
           </main>
         </div>
         <nav aria-label={t.shell.navigation} className={styles['tabs']}>
-          {places.slice(0, 3).map((place) => (
+          {places.slice(0, ON_PHONE).map((place) => (
             <Link key={place.name} to={place.to} params={params}>
               <Icon name={place.icon} size={20} />
               {t.shell[place.name]}

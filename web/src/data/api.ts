@@ -33,6 +33,15 @@ export interface BulkFilter {
   readonly until?: number;
 }
 
+export interface BulkJob {
+  readonly jobId: string;
+  readonly kind: string;
+  readonly state: 'running' | 'done' | 'cancelled';
+  readonly total: number;
+  readonly done: number;
+  readonly refused: number;
+}
+
 interface Operations {
   preflight: { in: { definition: Json }; out: { problems: readonly DefinitionProblem[] } };
   publish: { in: { definition: Json; note?: string }; out: { ok: boolean; version: number } };
@@ -51,9 +60,12 @@ interface Operations {
   kbDelete: { in: { id: string }; out: unknown };
   kbSearch: { in: { text: string; topK?: number }; out: { hits: readonly KbHit[] } };
 
+  bulkList: { in: Record<string, never>; out: { jobs: readonly BulkJob[] } };
   bulkStart: { in: { kind: string; reason: string; filter: BulkFilter }; out: { jobId: string } };
   bulkCancel: { in: { jobId: string }; out: unknown };
   resend: { in: { id: string }; out: unknown };
+  settleException: { in: { id: string; state: 'accepted' | 'fixed'; note: string }; out: unknown };
+  acknowledgeAlert: { in: { id: string }; out: unknown };
   auditVerify: { in: { runId?: string }; out: { ok: boolean; entries: number; problem?: string } };
   health: { in: Record<string, never>; out: Json };
   saveSchedule: { in: { schedule: Json }; out: unknown };

@@ -134,6 +134,34 @@ export const queries = {
     limit: 12,
   }),
 
+  openAlerts: (accountId: string): ListSpec => ({ path: paths.alerts(accountId), where: [['state', '==', 'open']], orderBy: [['openedAt', 'desc']], limit: 50 }),
+
+  openExceptions: (accountId: string): ListSpec => ({
+    path: `${paths.account(accountId)}/exceptions`,
+    where: [['state', '==', 'open']],
+    orderBy: [['openedAt', 'desc']],
+    limit: 50,
+  }),
+
+  outbox: (accountId: string, state: string | undefined): ListSpec => ({
+    path: `${paths.account(accountId)}/outbox`,
+    ...(state === undefined ? {} : { where: [['state', '==', state] as const] }),
+    orderBy: [['createdAt', 'desc']],
+    limit: 50,
+  }),
+
+  hooks: (accountId: string): ListSpec => ({ path: `${paths.account(accountId)}/hooks`, limit: 100 }),
+
+  schedules: (accountId: string): ListSpec => ({ path: `${paths.account(accountId)}/schedules`, limit: 100 }),
+
+  recipes: (accountId: string): ListSpec => ({ path: `${paths.account(accountId)}/recipes`, limit: 100 }),
+
+  knowledge: (accountId: string): ListSpec => ({ path: `${paths.account(accountId)}/kb`, orderBy: [['updatedAt', 'desc']], limit: 50 }),
+
+  audit: (accountId: string): ListSpec => ({ path: paths.audit(accountId), orderBy: [['n', 'desc']], limit: 100 }),
+
+  metrics: (accountId: string, days: number): ListSpec => ({ path: `${paths.account(accountId)}/metrics`, orderBy: [[ID_FIELD, 'desc']], limit: days }),
+
   notifications: (accountId: string, uid: string): ListSpec => ({
     path: `${paths.account(accountId)}/notifications`,
     where: [['to', '==', uid]],

@@ -3,13 +3,16 @@
  * page that was opened before a deployment goes on working after it.
  */
 import type { z } from 'zod';
+import { alertRecordSchema, type AlertRecord } from '@model/alert.ts';
 import { approvalRecordSchema, decisionRecordSchema, verdictRecordSchema } from '@model/approval.ts';
 import type { ApprovalRecord, DecisionRecord, VerdictRecord } from '@model/approval.ts';
 import { commandRecordSchema, type CommandRecord } from '@model/command.ts';
 import { versionRecordSchema, workflowRecordSchema, type VersionRecord, type WorkflowRecord } from '@model/definition.ts';
 import { historyEntrySchema, type HistoryEntry } from '@model/history.ts';
+import { hookRecordSchema, type HookRecord } from '@model/hook.ts';
 import { memberRecordSchema, type MemberRecord } from '@model/member.ts';
-import { notificationRecordSchema, type NotificationRecord } from '@model/outbox.ts';
+import { notificationRecordSchema, outboxRecordSchema, type NotificationRecord, type OutboxRecord } from '@model/outbox.ts';
+import { exceptionRecordSchema, type ExceptionRecord } from '@model/reconciliation.ts';
 import { runRecordSchema, type RunRecord } from '@model/run.ts';
 import { stepRecordSchema, type StepRecord } from '@model/step.ts';
 
@@ -24,3 +27,7 @@ export const commandShape: z.ZodType<CommandRecord> = commandRecordSchema.strip(
 export const historyShape: z.ZodType<HistoryEntry> = historyEntrySchema.strip();
 export const workflowShape: z.ZodType<WorkflowRecord> = workflowRecordSchema.strip();
 export const versionShape: z.ZodType<VersionRecord> = versionRecordSchema.strip();
+export const alertShape: z.ZodType<AlertRecord> = alertRecordSchema.strip();
+export const exceptionShape: z.ZodType<ExceptionRecord> = exceptionRecordSchema.strip();
+export const outboxShape: z.ZodType<OutboxRecord> = outboxRecordSchema.strip();
+export const hookShape: z.ZodType<HookRecord> = hookRecordSchema.strip();

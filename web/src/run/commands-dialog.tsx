@@ -135,7 +135,7 @@ function CommandForm({ run, step, kind, onDone }: FormProps): ReactNode {
         <TextInput type="number" min={1} label={words.targetVersion} placeholder={words.sameVersion} onChange={(event) => change({ version: event.currentTarget.value === '' ? undefined : event.currentTarget.valueAsNumber })} />
       ) : null}
       <Textarea label={words.reason} description={words.reasonHelp} required autosize minRows={2} maxLength={2_000} autoFocus value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
-      {problem === undefined ? null : <Problem error={problem} />}
+      {problem === undefined ? null : <Problem error={problem} compact />}
       <div className={styles['formActions']}>
         <Button variant="default" onClick={onDone}>
           {t.common.close}

@@ -161,7 +161,7 @@ function Axis({ scale }: { readonly scale: TimeScale }): ReactNode {
       <span>{t.run.step}</span>
       <div className={styles['line']}>
         <span className={styles['start']}>{format.clock(scale.from)}</span>
-        {scale.gaps.map((gap) => (
+        {labelled(scale).map((gap) => (
           <span key={gap.from} className={styles['gapLabel']} style={{ left: `${(gap.left + gap.width / 2) * 100}%` }} title={t.run.pressed(format.duration(gap.to - gap.from))}>
             {format.duration(gap.to - gap.from)}
           </span>
@@ -170,4 +170,17 @@ function Axis({ scale }: { readonly scale: TimeScale }): ReactNode {
       </div>
     </div>
   );
+}
+
+const LABEL_WIDTH = 0.14;
+
+/** The gaps whose label does not run into another, nor into the times at both ends; the others keep it as their title. */
+function labelled(scale: TimeScale): TimeScale['gaps'] {
+  let free = LABEL_WIDTH * 1.5;
+  return scale.gaps.filter((gap) => {
+    const middle = gap.left + gap.width / 2;
+    if (middle - LABEL_WIDTH / 2 < free || middle + LABEL_WIDTH / 2 > 1 - LABEL_WIDTH * 1.3) return false;
+    free = middle + LABEL_WIDTH / 2;
+    return true;
+  });
 }

@@ -116,7 +116,7 @@ export function StartForm({ workflowId, schema }: { readonly workflowId: string;
           {t.runs.startDialog.faults}
         </p>
       )}
-      {problem === undefined ? null : <Problem error={problem} />}
+      {problem === undefined ? null : <Problem error={problem} compact />}
       {requestId === undefined ? null : <Answer requestId={requestId} />}
       <div className={styles['actions']}>
         <Button type="submit" size="md">

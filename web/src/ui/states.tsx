@@ -26,10 +26,27 @@ export function Empty({ icon, title, text, children }: EmptyProps): ReactNode {
   );
 }
 
+interface ProblemProps {
+  readonly error: unknown;
+  readonly onRetry?: () => void;
+  /** Beside other things instead of in their place. */
+  readonly compact?: boolean;
+}
+
 /** What happened and what to do about it. */
-export function Problem({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }): ReactNode {
+export function Problem({ error, onRetry, compact = false }: ProblemProps): ReactNode {
   const { t } = useText();
   const { title, help, detail } = describeProblem(error, t);
+  if (compact) {
+    return (
+      <p className={styles['note']} role="alert">
+        <Icon name="warn" />
+        <span>
+          <strong>{title}.</strong> {help} {detail}
+        </span>
+      </p>
+    );
+  }
   return (
     <div className={`${styles['state']} ${styles['bad']}`} role="alert">
       <span className={styles['mark']}>

@@ -120,7 +120,7 @@ function Problems({ check, onShow }: { readonly check: Check; readonly onShow: (
       <p role="status" className={problems.length === 0 ? 'soft' : ''}>
         {summary}
       </p>
-      {check.state === 'failed' ? <Problem error={check.error} /> : null}
+      {check.state === 'failed' ? <Problem error={check.error} compact /> : null}
       <ul className={styles['problems']}>
         {problems.map((problem, index) => (
           <li key={index}>
@@ -180,7 +180,7 @@ function PublishForm({ text, onDone, onPublished }: PublishProps): ReactNode {
       }}
     >
       <Textarea label={words.note} description={words.noteHelp} autosize minRows={2} maxLength={500} value={note} onChange={(event) => setNote(event.currentTarget.value)} />
-      {problem === undefined ? null : <Problem error={problem} />}
+      {problem === undefined ? null : <Problem error={problem} compact />}
       <ul>
         {problemsOf(problem).map((each, index) => (
           <li key={index}>{each.message}</li>

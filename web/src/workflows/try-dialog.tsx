@@ -40,7 +40,7 @@ function Try({ text }: { readonly text: string }): ReactNode {
   return (
     <div className={styles['stack']}>
       <p>{t.workflows.editor.tryText(id)}</p>
-      {problem === undefined ? null : <Problem error={problem} />}
+      {problem === undefined ? null : <Problem error={problem} compact />}
       {ready ? <StartForm workflowId={id} schema={definition['input']} /> : <Button onClick={() => void prepare()}>{t.workflows.editor.try}</Button>}
     </div>
   );

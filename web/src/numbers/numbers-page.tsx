@@ -1,0 +1,182 @@
+import '@mantine/charts/styles.css';
+import { BarChart, LineChart } from '@mantine/charts';
+import { NativeSelect } from '@mantine/core';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo, type ReactNode } from 'react';
+import { useFocusOnArrival } from '../app/focus.ts';
+import { usePageTitle } from '../app/page-title.tsx';
+import { useAccount } from '../data/account.tsx';
+import { useLiveList } from '../data/live.ts';
+import { queries } from '../data/queries.ts';
+import { useText } from '../text/text.tsx';
+import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { figuresOf, metricsShape, type Figures } from './adapter.ts';
+import styles from './numbers-page.module.css';
+
+const periods = [7, 30, 90] as const;
+
+export function NumbersPage(): ReactNode {
+  const { t } = useText();
+  const { accountId } = useAccount();
+  const navigate = useNavigate();
+  const { days = 30, workflow } = useSearch({ from: '/a/$accountId/numbers' });
+  const live = useLiveList(queries.metrics(accountId, days), metricsShape);
+  const figures = useMemo(() => (live.state === 'ready' ? figuresOf(live.value.map((item) => ({ day: item.id, record: item.value })), workflow) : undefined), [live, workflow]);
+  usePageTitle(t.numbers.title);
+  useFocusOnArrival('numbers');
+  const set = (next: { days?: number; workflow?: string }): void => void navigate({ from: '/a/$accountId/numbers', to: '.', search: next, replace: true });
+  return (
+    <div className={styles['page']}>
+      <h1>{t.numbers.title}</h1>
+      <div className={styles['filters']}>
+        <NativeSelect
+          label={t.numbers.period}
+          value={String(days)}
+          onChange={(event) => set({ days: Number(event.currentTarget.value), ...(workflow === undefined ? {} : { workflow }) })}
+          data={periods.map((each) => ({ value: String(each), label: t.numbers.days(each) }))}
+        />
+        <NativeSelect
+          label={t.numbers.workflow}
+          value={workflow ?? ''}
+          onChange={(event) => set({ days, ...(event.currentTarget.value === '' ? {} : { workflow: event.currentTarget.value }) })}
+          data={[{ value: '', label: t.numbers.all }, ...(figures?.workflows ?? [])]}
+        />
+      </div>
+      {live.state === 'loading' ? <Loading /> : null}
+      {live.state === 'failed' ? <Problem error={live.error} /> : null}
+      {live.state === 'ready' && live.value.length === 0 ? <Empty icon="chart" title={t.numbers.none.title} text={t.numbers.none.text} /> : null}
+      {figures !== undefined && figures.days.length > 0 ? <Shown figures={figures} /> : null}
+    </div>
+  );
+}
+
+function Shown({ figures }: { readonly figures: Figures }): ReactNode {
+  const { t, format } = useText();
+  const { charts } = t.numbers;
+  const days = figures.days.map((each) => ({ ...each, label: format.day(Date.parse(`${each.day}T12:00:00Z`)) }));
+  return (
+    <>
+      <Totals figures={figures} />
+      <section className={styles['chart']}>
+        <h2>{charts.runs}</h2>
+        <div aria-hidden="true">
+          <BarChart
+            h={240}
+            data={days}
+            dataKey="label"
+            type="stacked"
+            withLegend
+            series={[
+              { name: 'completed', label: t.numbers.completed, color: 'var(--bar-good)' },
+              { name: 'failed', label: t.numbers.failed, color: 'var(--bar-bad)' },
+              { name: 'other', label: t.numbers.other, color: 'var(--bar-idle)' },
+            ]}
+          />
+        </div>
+      </section>
+      <div className={styles['two']}>
+        <section className={styles['chart']}>
+          <h2>{charts.duration}</h2>
+          <div aria-hidden="true">
+            <LineChart h={200} data={days} dataKey="label" curveType="linear" withDots={false} series={[{ name: 'meanMinutes', label: t.numbers.mean, color: 'var(--bar-run)' }]} valueFormatter={(value) => format.number(value, 1)} />
+          </div>
+        </section>
+        <section className={styles['chart']}>
+          <h2>{charts.cost}</h2>
+          <div aria-hidden="true">
+            <LineChart h={200} data={days} dataKey="label" curveType="linear" withDots={false} series={[{ name: 'costUsd', label: t.numbers.figures.cost, color: 'var(--bar-wait)' }]} valueFormatter={(value) => format.money(value)} />
+          </div>
+        </section>
+      </div>
+      <Slowest figures={figures} />
+      <DayTable figures={figures} />
+    </>
+  );
+}
+
+function Totals({ figures }: { readonly figures: Figures }): ReactNode {
+  const { t, format } = useText();
+  const words = t.numbers.figures;
+  const totals: readonly (readonly [string, string])[] = [
+    [words.started, format.number(figures.started)],
+    [words.completed, figures.ended === 0 ? '–' : format.percent(figures.completed / figures.ended)],
+    [words.failureRate, figures.ended === 0 ? '–' : format.percent(figures.failed / figures.ended)],
+    [words.duration, format.duration(figures.meanMs)],
+    [words.humanWait, format.duration(figures.humanWaitMs)],
+    [words.retries, format.number(figures.retries)],
+    [words.prevented, format.number(figures.prevented)],
+    [words.cost, format.money(figures.costUsd)],
+  ];
+  return (
+    <dl className={styles['totals']}>
+      {totals.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Slowest({ figures }: { readonly figures: Figures }): ReactNode {
+  const { t, format } = useText();
+  if (figures.slowest.length === 0) return null;
+  return (
+    <section className={styles['chart']}>
+      <h2>{t.numbers.charts.slowest}</h2>
+      <table className={styles['table']}>
+        <thead>
+          <tr>
+            <th scope="col">{t.numbers.step}</th>
+            <th scope="col">{t.numbers.mean}</th>
+            <th scope="col">{t.numbers.count}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {figures.slowest.map((step) => (
+            <tr key={step.id}>
+              <th scope="row">{step.id}</th>
+              <td>{format.duration(step.meanMs)}</td>
+              <td>{format.number(step.count)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** What the charts show, for those who do not see them. */
+function DayTable({ figures }: { readonly figures: Figures }): ReactNode {
+  const { t, format } = useText();
+  return (
+    <details>
+      <summary>{t.numbers.asTable}</summary>
+      <table className={styles['table']}>
+        <thead>
+          <tr>
+            <th scope="col">{t.numbers.day}</th>
+            <th scope="col">{t.numbers.completed}</th>
+            <th scope="col">{t.numbers.failed}</th>
+            <th scope="col">{t.numbers.other}</th>
+            <th scope="col">{t.numbers.figures.duration}</th>
+            <th scope="col">{t.numbers.figures.cost}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {figures.days.map((day) => (
+            <tr key={day.day}>
+              <th scope="row">{day.day}</th>
+              <td>{day.completed}</td>
+              <td>{day.failed}</td>
+              <td>{day.other}</td>
+              <td>{format.duration(day.meanMinutes * 60_000)}</td>
+              <td>{format.money(day.costUsd)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}

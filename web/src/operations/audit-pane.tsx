@@ -1,0 +1,77 @@
+import { Button } from '@mantine/core';
+import { useState, type ReactNode } from 'react';
+import { useAccount, usePeople } from '../data/account.tsx';
+import { call } from '../data/api.ts';
+import { useLiveList } from '../data/live.ts';
+import { queries } from '../data/queries.ts';
+import { historyShape } from '../data/shapes.ts';
+import { useText } from '../text/text.tsx';
+import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { Badge } from '../ui/status.tsx';
+import { Moment } from '../ui/time.tsx';
+import styles from './operations.module.css';
+
+export function AuditPane(): ReactNode {
+  const { t } = useText();
+  const { can } = useAccount();
+  if (!can('administer')) return <Empty icon="ban" title={t.operations.audit.onlyAdmins} />;
+  return (
+    <div className={styles['stack']}>
+      <Verify />
+      <Entries />
+    </div>
+  );
+}
+
+function Verify(): ReactNode {
+  const { t } = useText();
+  const { accountId } = useAccount();
+  const [answer, setAnswer] = useState<{ ok: boolean; entries: number; problem?: string }>();
+  const [error, setError] = useState<unknown>();
+  const words = t.operations.audit;
+  return (
+    <div className={styles['line']}>
+      <Button
+        variant="default"
+        onClick={() => {
+          setError(undefined);
+          call('auditVerify', accountId, {}).then(setAnswer, setError);
+        }}
+      >
+        {words.verify}
+      </Button>
+      {answer === undefined ? null : (
+        <Badge tone={answer.ok ? 'good' : 'bad'} icon={answer.ok ? 'check' : 'warn'}>
+          {answer.ok ? words.intact(answer.entries) : `${words.broken}: ${answer.problem ?? ''}`}
+        </Badge>
+      )}
+      {error === undefined ? null : <Problem error={error} compact />}
+    </div>
+  );
+}
+
+function Entries(): ReactNode {
+  const { t } = useText();
+  const { accountId } = useAccount();
+  const people = usePeople();
+  const live = useLiveList(queries.audit(accountId), historyShape);
+  if (live.state === 'loading') return <Loading />;
+  if (live.state === 'failed') return <Problem error={live.error} />;
+  const { none } = t.operations.audit;
+  if (live.value.length === 0) return <Empty icon="book" title={none.title} text={none.text} />;
+  return (
+    <ol className={styles['list']} reversed>
+      {live.value.map(({ id, value }) => (
+        <li key={id}>
+          <div className={styles['main']}>
+            <p>{value.text}</p>
+            <p className="small soft">
+              {people.nameOf(value.by)} · <Moment at={value.at} />
+            </p>
+          </div>
+          <code className="small soft">{value.hash.slice(0, 8)}</code>
+        </li>
+      ))}
+    </ol>
+  );
+}

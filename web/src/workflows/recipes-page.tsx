@@ -1,0 +1,80 @@
+import { Button, Textarea } from '@mantine/core';
+import { useState, type ReactNode } from 'react';
+import { useFocusOnArrival } from '../app/focus.ts';
+import { usePageTitle } from '../app/page-title.tsx';
+import { useAccount } from '../data/account.tsx';
+import { useLiveList } from '../data/live.ts';
+import { asText, fromText, recipeShape } from '../data/loose-shapes.ts';
+import { queries } from '../data/queries.ts';
+import { useCall } from '../operations/use-call.ts';
+import { useText } from '../text/text.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { toast } from '../ui/toast.tsx';
+import styles from './workflows.module.css';
+
+const fresh = JSON.stringify({ id: 'summary', name: 'Summary', prompt: 'Summarise: {{workflow_input.text}}', schema: { type: 'object', required: ['summary'], properties: { summary: { type: 'string' } } } }, null, 2);
+
+export function RecipesPage(): ReactNode {
+  const { t } = useText();
+  const { accountId, can } = useAccount();
+  const live = useLiveList(queries.recipes(accountId), recipeShape);
+  const [editing, setEditing] = useState<string>();
+  usePageTitle(t.recipes.title);
+  useFocusOnArrival('recipes');
+  return (
+    <div className={styles['page']}>
+      <header className={styles['head']}>
+        <div>
+          <h1>{t.recipes.title}</h1>
+          <p className="soft">{t.recipes.text}</p>
+        </div>
+        {can('author') ? <Button onClick={() => setEditing(fresh)}>{t.recipes.create}</Button> : null}
+      </header>
+      {live.state === 'loading' ? <Loading /> : null}
+      {live.state === 'failed' ? <Problem error={live.error} /> : null}
+      {live.state === 'ready' && live.value.length === 0 ? <Empty icon="recipe" title={t.recipes.empty.title} text={t.recipes.empty.text} /> : null}
+      <ul className={styles['list']}>
+        {(live.state === 'ready' ? live.value : []).map(({ id, value }) => (
+          <li key={id} className={styles['row']}>
+            <span>
+              <strong>{value.name ?? value.title ?? id}</strong>
+              <span className="soft">{value.description}</span>
+            </span>
+            <span className="small soft">{value.latest === undefined ? '' : t.workflows.version(value.latest)}</span>
+            <Button variant="default" size="compact-sm" onClick={() => setEditing(value.json ?? asText({ id, ...value }))}>
+              {can('author') ? t.recipes.edit : t.common.open}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <Dialog open={editing !== undefined} onClose={() => setEditing(undefined)} title={t.recipes.title} wide>
+        {editing === undefined ? null : <RecipeForm initial={editing} onDone={() => setEditing(undefined)} />}
+      </Dialog>
+    </div>
+  );
+}
+
+function RecipeForm({ initial, onDone }: { readonly initial: string; readonly onDone: () => void }): ReactNode {
+  const { t } = useText();
+  const { can } = useAccount();
+  const [text, setText] = useState(initial);
+  const { busy, problem, run } = useCall();
+  const recipe = fromText(text);
+  const publish = async (): Promise<void> => {
+    if (recipe === undefined || !(await run('publishRecipe', { recipe }))) return;
+    toast('good', t.recipes.saved);
+    onDone();
+  };
+  return (
+    <div className={styles['stack']}>
+      <Textarea label={t.recipes.label} autosize minRows={12} maxRows={24} spellCheck={false} readOnly={!can('author')} value={text} error={recipe === undefined ? t.workflows.editor.notJson : undefined} onChange={(event) => setText(event.currentTarget.value)} />
+      {problem === undefined ? null : <Problem error={problem} compact />}
+      {can('author') ? (
+        <Button loading={busy} disabled={recipe === undefined} onClick={() => void publish()}>
+          {t.recipes.publish}
+        </Button>
+      ) : null}
+    </div>
+  );
+}
