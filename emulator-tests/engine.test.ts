@@ -135,7 +135,7 @@ describe('a graph run on Firestore', () => {
 
 describe('what a step costs, counted at the wire', () => {
   const counted = async (definition: readonly object[]): Promise<{ writes: number; reads: number; invocations: number }> => {
-    const id = `cost${String(definition.length)}${String((definition[0] as { type: string }).type)}`;
+    const id = `cost${String(definition.length)}${(definition[0] as { type: string }).type}`;
     await kiln.publish(id, definition);
     await kiln.ended(await kiln.begin(id));
     kiln.host.usage.reset();

@@ -1,4 +1,4 @@
-import { Installation } from '../installation.ts';
+import type { Installation } from '../installation.ts';
 import { counted, floorChain, kilnRun, median, per, quantile, stepGaps } from './measure.ts';
 import type { Counted } from './measure.ts';
 import { prices } from './prices.ts';

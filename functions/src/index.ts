@@ -61,7 +61,7 @@ export const http = onRequest({ invoker: 'public' }, async (request, response) =
   await handleRequest(runtime, request, response);
 });
 
-type CreatedEvent = FirestoreEvent<QueryDocumentSnapshot | undefined, Record<string, string>>;
+type CreatedEvent = FirestoreEvent<QueryDocumentSnapshot | undefined>;
 
 /** A trigger on a document's creation, redelivered when it throws. Handlers are imported when called: discovery stays quick. */
 function created(
@@ -71,7 +71,7 @@ function created(
 ) {
   return onDocumentCreated({ document, retry: true, ...options }, async (event) => {
     const { handlers, runtime, finished } = await load();
-    await handle(handlers, runtime, event as CreatedEvent);
+    await handle(handlers, runtime, event);
     finished();
   });
 }

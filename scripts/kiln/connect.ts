@@ -41,6 +41,6 @@ export async function connect(target: Target): Promise<Session> {
     connectFunctionsEmulator(functions, '127.0.0.1', 5001);
   }
   const { user } = await signInWithEmailAndPassword(auth, target.email, target.password);
-  const api = httpsCallable<object, unknown>(functions, 'api');
+  const api = httpsCallable<object>(functions, 'api');
   return { db, uid: user.uid, call: async (op, data) => (await api({ op, ...data })).data };
 }

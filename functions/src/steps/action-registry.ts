@@ -24,7 +24,7 @@ export interface Action<I = unknown, O = unknown> {
 
 /** Declares an action; the types of `run` follow from the schemas, which check every call. */
 export function defineAction<I, O>(action: Action<I, O>): Action {
-  return action as unknown as Action;
+  return action;
 }
 
 export class ActionRegistry {

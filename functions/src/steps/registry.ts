@@ -10,7 +10,7 @@ export class StepRegistry {
     for (const type of types) {
       const taken = this.#types.has(type.type) || (controlTypes as readonly string[]).includes(type.type);
       if (taken) throw new Error(`two step types are named "${type.type}"`);
-      this.#types.set(type.type, type as unknown as AnyStepType);
+      this.#types.set(type.type, type);
     }
   }
 

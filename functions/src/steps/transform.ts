@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Json } from '../engine/json.ts';
 import type { ComputeStepType } from './step-type.ts';
 
 const schema = z.strictObject({
@@ -14,5 +13,5 @@ export const transform: ComputeStepType<z.infer<typeof schema>> = {
   description: 'Builds a value from earlier results.',
   kind: 'compute',
   schema,
-  compute: ({ config }) => config.value as Json,
+  compute: ({ config }) => config.value,
 };

@@ -7,6 +7,7 @@ import { attendRequest } from '../ledger/requests.ts';
 import type { Snapshot } from '../ledger/store.ts';
 import { paths } from '../model/paths.ts';
 import { attend } from '../runner/attend.ts';
+import { attendReconciliation } from '../runner/reconciliation.ts';
 import { attendCompletion, attendRun } from '../runner/runs.ts';
 import type { Runtime } from '../runner/runtime.ts';
 
@@ -55,6 +56,10 @@ export const dueHandlers: Readonly<Record<string, DueHandler>> = {
   decisions: (runtime, { path }) => {
     const [, accountId = '', , approvalId = '', , uid = ''] = path.split('/');
     return decideApproval(runtime, { accountId, approvalId, uid });
+  },
+  reconciliations: (runtime, { path }) => {
+    const [, accountId = '', , runId = ''] = path.split('/');
+    return attendReconciliation(runtime, accountId, runId);
   },
   commands: (runtime, { path }) => {
     const [, accountId = '', , runId = '', , commandId = ''] = path.split('/');

@@ -8,7 +8,7 @@ const TICK_MS = 1_000;
  */
 export class TickingDoorbells implements Doorbells {
   readonly #tick: () => Promise<unknown>;
-  #timer: NodeJS.Timeout | undefined;
+  #ticking = false;
   #busy = false;
 
   constructor(tick: () => Promise<unknown>) {
@@ -16,7 +16,8 @@ export class TickingDoorbells implements Doorbells {
   }
 
   arm(): Promise<void> {
-    this.#timer ??= setInterval(() => void this.#run(), TICK_MS).unref();
+    if (!this.#ticking) setInterval(() => void this.#run(), TICK_MS).unref();
+    this.#ticking = true;
     return Promise.resolve();
   }
 

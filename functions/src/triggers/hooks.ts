@@ -84,10 +84,7 @@ async function accept(runtime: Runtime, hook: HookRecord, verdict: VerifiedWebho
     return { status: 202, body: { runId: started.runId, duplicate: started.reused } };
   }
   const eventId = `hook-${digest(`${hookId}/${delivery}`).slice(0, 32)}`;
-  const key =
-    target.key === undefined
-      ? undefined
-      : String(resolveTemplates(target.key, (reference) => (reference.root === 'workflow_input' ? payload : undefined)));
+  const key = target.key === undefined ? undefined : eventKey(target.key, payload);
   const stored = storePayload({ accountId, runId: eventId }, '$event', canonicalJson(payload));
   const event = { eventId, name: target.name, payload, source: `hook:${hookId}`, ...(key === undefined ? {} : { key }) };
   const record = eventRecord(accountId, event, stored.payload, runtime.clock.now());
@@ -98,4 +95,12 @@ async function accept(runtime: Runtime, hook: HookRecord, verdict: VerifiedWebho
     return { status: 202, body: { eventId, duplicate: true } };
   }
   return { status: 202, body: { eventId, duplicate: false } };
+}
+
+/** The correlation key, as text: a number or an object in the body becomes its JSON. */
+function eventKey(template: string, payload: Json): string {
+  const value = resolveTemplates(template, (reference) => (reference.root === 'workflow_input' ? payload : undefined), {
+    keepSecrets: false,
+  });
+  return typeof value === 'string' ? value : canonicalJson(value);
 }

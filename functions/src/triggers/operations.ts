@@ -4,7 +4,6 @@ import { codeWorkflows } from '../durable/index.ts';
 import { startRun } from '../runner/runs.ts';
 import { parseDefinition, checkDefinition } from '../engine/preflight.ts';
 import { indexDefinition } from '../engine/definition-index.ts';
-import type { Json } from '../engine/json.ts';
 import type { Operation } from './api.ts';
 import { peopleOperations } from './people-operations.ts';
 
@@ -30,7 +29,7 @@ export const operations: Readonly<Record<string, Operation>> = {
       return startRun(runtime, {
         accountId: actor.accountId,
         workflowId,
-        input: input as Json,
+        input: input,
         startedBy: { kind: 'user', id: actor.uid },
         ...(version === undefined ? {} : { version }),
         ...(startKey === undefined ? {} : { startKey }),
