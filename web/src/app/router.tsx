@@ -134,8 +134,9 @@ const approvalLink = createRoute({
 const runLink = createRoute({
   getParentRoute: () => root,
   path: '/runs/$accountId/$runId',
-  beforeLoad: ({ params }) => {
-    throw redirect({ to: '/a/$accountId/runs/$runId', params, replace: true });
+  validateSearch: runSearch,
+  beforeLoad: ({ params, search }) => {
+    throw redirect({ to: '/a/$accountId/runs/$runId', params, search, replace: true });
   },
 });
 

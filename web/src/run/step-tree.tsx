@@ -1,3 +1,4 @@
+import { Button } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useId, useMemo, useRef, type KeyboardEvent, type ReactNode } from 'react';
 import { isLive, type StepRecord } from '@model/step.ts';
@@ -38,7 +39,9 @@ export function StepTree(props: TreeProps): ReactNode {
   const active = rows.findIndex((row) => row.node.key === selected);
 
   useEffect(() => {
-    if (more && lastSeen >= rows.length - AHEAD) onMore();
+    // Only somebody who scrolls reads on: a closed loop has few rows, and its pages would all be read for nothing.
+    const scrolled = (scroller.current?.scrollTop ?? 0) > 0;
+    if (more && scrolled && lastSeen >= rows.length - AHEAD) onMore();
   }, [lastSeen, more, onMore, rows.length]);
   useEffect(() => {
     if (active !== -1) virtual.scrollToIndex(active, { align: 'auto' });
@@ -85,10 +88,14 @@ export function StepTree(props: TreeProps): ReactNode {
           })}
         </div>
       </div>
-      <p className={styles['foot']} role="status">
-        {t.run.loadedSteps(format.number(props.steps.length))}
-        {more ? '…' : ''}
-      </p>
+      <div className={styles['foot']}>
+        <span role="status">{t.run.loadedSteps(format.number(props.steps.length))}</span>
+        {more ? (
+          <Button variant="subtle" size="compact-xs" onClick={onMore}>
+            {t.run.loadMore}
+          </Button>
+        ) : null}
+      </div>
     </div>
   );
 }
