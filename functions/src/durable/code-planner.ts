@@ -16,6 +16,7 @@ import type { RunRef } from '../model/paths.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
 import type { CodePlanner, ForkOptions } from '../runner/code-planner.ts';
+import type { Declared } from '../runner/declared.ts';
 import { guarded } from '../runner/guards.ts';
 import { beforeFirst, rejectedWrites } from '../runner/runs.ts';
 import type { Runtime } from '../runner/runtime.ts';
@@ -145,6 +146,10 @@ export class ReplayingPlanner implements CodePlanner {
 
   fork(runtime: Runtime, ref: RunRef, options: ForkOptions & { readonly runId: string }): Promise<unknown> {
     return forkRun(this.replayer, runtime, ref, options);
+  }
+
+  declared(workflowId: string, version: number): Declared | undefined {
+    return this.replayer.registry.find(workflowId, version);
   }
 
   idempotent(step: StepRecord): boolean {

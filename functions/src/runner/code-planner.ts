@@ -6,6 +6,7 @@ import type { ErrorRecord } from '../model/errors.ts';
 import type { RunRef } from '../model/paths.ts';
 import type { RunRecord, StartedBy } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
+import type { Declared } from './declared.ts';
 import type { Runtime } from './runtime.ts';
 
 export interface ForkOptions {
@@ -33,6 +34,8 @@ export interface CodePlanner {
   compensate(runtime: Runtime, run: RunRecord, tx: Transaction): Promise<readonly Write[]>;
   /** Starts a run that takes over what another has done up to a step. Throws StoreConflict when a run of that id is there. */
   fork(runtime: Runtime, ref: RunRef, options: ForkOptions & { readonly runId: string }): Promise<unknown>;
+  /** What a version of a workflow declares about its runs; undefined when it is not deployed. */
+  declared(workflowId: string, version: number): Declared | undefined;
   /** Whether a lost attempt of the step may be repeated. */
   idempotent(step: StepRecord): boolean;
   /** The retry policy that the code gave the step; what it left out has its default. */
