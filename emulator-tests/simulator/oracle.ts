@@ -143,8 +143,8 @@ function lookUp(reference: Reference, { input, outputs, item, index }: Scope): J
       return item;
     case 'loop_index':
       return index;
-    case 'run':
-    case 'secret':
+    default:
+      // Nothing else is generated.
       return undefined;
   }
 }

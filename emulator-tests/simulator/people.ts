@@ -26,11 +26,13 @@ const HOUR = 60 * MINUTE;
 export class People {
   readonly #world: World;
   readonly #deterministic: boolean;
+  readonly #punctual: boolean;
   readonly #definitions: ReadonlyMap<string, Definition>;
   #n = 0;
 
-  constructor(world: World, { deterministic, definitions }: Scenario) {
+  constructor(world: World, { deterministic, definitions, punctual }: Scenario) {
     this.#world = world;
+    this.#punctual = punctual;
     this.#deterministic = deterministic;
     this.#definitions = new Map(definitions.map((definition) => [definition.id, definition]));
   }
@@ -166,7 +168,8 @@ export class People {
     const definition = this.#definitions.get(run.workflowId);
     if (!this.#deterministic) this.#earlyEvents(run, definition);
     if (!this.#deterministic && random.chance(0.12)) this.#orderAt(now + this.#sometime(), run, 'cancel');
-    if (random.chance(0.2)) {
+    // What is paused misses its rings, which is as it should be.
+    if (!this.#punctual && random.chance(0.2)) {
       const at = now + this.#sometime();
       this.#orderAt(at, run, 'pause');
       if (random.chance(0.8)) this.#orderAt(at + this.#sometime(), run, 'resume');

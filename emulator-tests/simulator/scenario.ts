@@ -22,6 +22,8 @@ export interface Scenario {
   readonly wishes: readonly Wish[];
   readonly onError: 'compensate' | 'fail';
   readonly halts: boolean;
+  /** Tasks and triggers all come, if late or twice: then every timer is rung by its doorbell, and the reconciler has nothing to do. */
+  readonly punctual: boolean;
 }
 
 export function drawScenario(random: SeededRandom): Scenario {
@@ -43,8 +45,10 @@ export function drawScenario(random: SeededRandom): Scenario {
       workflowId: random.pick(startable),
       // The same ids in every account.
       runId: `run${i}`,
-      input: { n: random.int(6), text: random.pick(['x', 'y']), items: Array.from({ length: random.int(5) }, (_v, n) => n * 10) },
+      input: { n: random.int(6), text: random.pick(['x', 'y', '{{workflow_input.n}}']), items: Array.from({ length: random.int(5) }, (_v, n) => n * 10) },
     })),
   );
-  return { deterministic, accounts, definitions, programs, wishes, onError: random.pick(['compensate', 'fail']), halts: random.chance(0.1) };
+  const punctual = random.chance(0.2);
+  const halts = !punctual && random.chance(0.12);
+  return { deterministic, accounts, definitions, programs, wishes, onError: random.pick(['compensate', 'fail']), halts, punctual };
 }

@@ -6,6 +6,8 @@ export const invariants = [
   'one accepted result for each attempt',
   'only the holder of the lease records a result',
   'no live lease is taken away',
+  'a doorbell rings in time',
+  'a request starts one run',
   'nothing is acted on before its time',
   'nothing starts after the run ended',
   'a pause is respected',

@@ -62,6 +62,8 @@ export interface WorldOptions {
   readonly tracing?: boolean;
   readonly faults?: Partial<FaultRates>;
   /** For sweeps: exactly one fault, at the operation with this number. */
+  /** How late the reconciler is. */
+  readonly reconcilerLagMs?: number;
   readonly planned?: { readonly at: number; readonly fault: 'crash before' | 'crash after' | 'lost reply' } | undefined;
 }
 
@@ -109,6 +111,7 @@ export class World {
   readonly #gates: Gate[] = [];
   readonly #flying = new Set<Invocation>();
   readonly #planned: WorldOptions['planned'];
+  readonly #lagMs: number;
   readonly #due = new Map<string, string>();
   /** Something was written since everything stood still. */
   #changed = false;
@@ -118,6 +121,7 @@ export class World {
     this.faults = { ...drawFaults(this.random), ...options.faults };
     this.tracing = options.tracing ?? false;
     this.#planned = options.planned;
+    this.#lagMs = options.reconcilerLagMs ?? 0;
     this.#doors = doors;
     this.store = new MemoryStore(() => this.now, { created: (snapshot) => this.#created(snapshot) });
     this.backend = this.store;
@@ -191,7 +195,7 @@ export class World {
     this.#changed = false;
     const nextJob = this.#pending.reduce((least, { at }) => Math.min(least, at), Infinity);
     const due = this.#earliestDue();
-    const tick = due === Infinity ? Infinity : Math.ceil(Math.max(due, this.now + 1) / TICK_MS) * TICK_MS;
+    const tick = due === Infinity ? Infinity : Math.ceil(Math.max(due + this.#lagMs, this.now + 1) / TICK_MS) * TICK_MS;
     const extra = this.random.chance(this.faults.extraTick);
     if (nextJob === Infinity && tick === Infinity) return false;
     this.now = Math.max(this.now, Math.min(nextJob, tick));
@@ -365,7 +369,7 @@ export class World {
   /** Triggers and tasks are delivered again after a failure, until the platform gives up; callers call again. */
   #again(job: Job): void {
     if (job.kind === 'reconcile' || job.kind === 'outside') return;
-    const again = job.kind === 'call' || (job.tries < MAX_TRIES && !this.random.chance(this.faults.drop));
+    const again = job.kind === 'call' || this.#lagMs > 0 || (job.tries < MAX_TRIES && !this.random.chance(this.faults.drop));
     this.counters.fault(again ? 'redelivery' : 'given up by the platform');
     if (again) this.#push({ ...job, tries: job.tries + 1 }, this.now + 100 + this.random.int(10_000));
   }
