@@ -3,7 +3,13 @@
  * types are code of the functions, with packages that a browser has no use for.
  */
 import { z } from '../functions/node_modules/zod/index.js';
-import { conditionStepSchema, definitionSchema, loopStepSchema, parallelStepSchema, stepCommonSchema } from '../functions/src/model/definition.ts';
+import {
+  conditionStepSchema,
+  definitionSchema,
+  loopStepSchema,
+  parallelStepSchema,
+  stepCommonSchema,
+} from '../functions/src/model/definition.ts';
 import { createStepRegistry } from '../functions/src/steps/index.ts';
 
 const options = { unrepresentable: 'any', io: 'input' } as const;
@@ -23,7 +29,11 @@ const common = z.toJSONSchema(stepCommonSchema, options) as Described;
 
 function whole(schema: z.ZodType): object {
   const own = z.toJSONSchema(schema, options) as Described;
-  return { ...own, properties: { ...common.properties, ...own.properties }, required: [...new Set([...(common.required ?? []), ...(own.required ?? [])])] };
+  return {
+    ...own,
+    properties: { ...common.properties, ...own.properties },
+    required: [...new Set([...(common.required ?? []), ...(own.required ?? [])])],
+  };
 }
 
 const steps = createStepRegistry()
@@ -33,6 +43,8 @@ const steps = createStepRegistry()
 process.stdout.write(
   JSON.stringify({
     definition: z.toJSONSchema(definitionSchema, options),
-    steps: [...controls.map((each) => ({ ...each, schema: z.toJSONSchema(each.schema, options) })), ...steps].sort((a, b) => (a.type < b.type ? -1 : 1)),
+    steps: [...controls.map((each) => ({ ...each, schema: z.toJSONSchema(each.schema, options) })), ...steps].sort((a, b) =>
+      a.type < b.type ? -1 : 1,
+    ),
   }),
 );

@@ -28,9 +28,26 @@ export function payload(value: unknown): Payload {
   return { size: Buffer.byteLength(json), digest: createHash('sha256').update(json).digest('hex'), json };
 }
 
-export function member(accountId: string, person: Person, roles: readonly Role[], departments: readonly string[] = [], now = 0): MemberRecord {
+export function member(
+  accountId: string,
+  person: Person,
+  roles: readonly Role[],
+  departments: readonly string[] = [],
+  now = 0,
+): MemberRecord {
   const { uid, email, name } = person;
-  return { v: 1, accountId, uid, email, name, roles: [...roles], departments: [...departments], active: true, updatedAt: now, updatedBy: 'system' };
+  return {
+    v: 1,
+    accountId,
+    uid,
+    email,
+    name,
+    roles: [...roles],
+    departments: [...departments],
+    active: true,
+    updatedAt: now,
+    updatedBy: 'system',
+  };
 }
 
 /** The people of an account; the outsider is not among them. */
@@ -73,7 +90,6 @@ export function approval({ now, evidence = [], values, ...fields }: ApprovalInpu
     fourEyes: true,
     startedBy: people.operator.uid,
     onReject: 'exception',
-    answered: [],
     outcomes: ['approve', 'reject'],
     commentRequired: ['reject'],
     claimable: false,
@@ -94,7 +110,9 @@ export function approval({ now, evidence = [], values, ...fields }: ApprovalInpu
   };
 }
 
-export function run(fields: Partial<RunRecord> & { readonly accountId: string; readonly runId: string; readonly createdAt: number }): RunRecord {
+export function run(
+  fields: Partial<RunRecord> & { readonly accountId: string; readonly runId: string; readonly createdAt: number },
+): RunRecord {
   return {
     v: 1,
     kind: 'graph',
@@ -111,7 +129,9 @@ export function run(fields: Partial<RunRecord> & { readonly accountId: string; r
   };
 }
 
-export function step(fields: Partial<StepRecord> & { readonly accountId: string; readonly runId: string; readonly key: string; readonly createdAt: number }): StepRecord {
+export function step(
+  fields: Partial<StepRecord> & { readonly accountId: string; readonly runId: string; readonly key: string; readonly createdAt: number },
+): StepRecord {
   return {
     v: 1,
     stepId: fields.key.replace(/^.*\./, ''),

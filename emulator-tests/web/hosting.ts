@@ -60,7 +60,9 @@ export async function startHosting(emulators: Emulators, port = 0): Promise<Host
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     const path = decodeURIComponent(new URL(request.url ?? '/', 'http://x').pathname);
     if (path === '/__/firebase/init.json') {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ projectId: 'demo-kiln', apiKey: 'demo', emulators }));
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ projectId: 'demo-kiln', apiKey: 'demo', emulators }));
       return;
     }
     const file = fileFor(path);

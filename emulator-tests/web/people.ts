@@ -25,6 +25,7 @@ export async function createPeople(authHost: string, wanted: readonly Person[] =
       body: JSON.stringify({ localId: uid, email, password: PASSWORD, displayName: name, emailVerified: true }),
     });
     const text = await answer.text();
-    if (!answer.ok && !text.includes('DUPLICATE_LOCAL_ID') && !text.includes('EMAIL_EXISTS')) throw new Error(`the Auth emulator refused ${email}: ${text}`);
+    if (!answer.ok && !text.includes('DUPLICATE_LOCAL_ID') && !text.includes('EMAIL_EXISTS'))
+      throw new Error(`the Auth emulator refused ${email}: ${text}`);
   }
 }

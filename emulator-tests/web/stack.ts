@@ -25,7 +25,8 @@ export interface WebStackOptions {
 const BATCH = 400;
 
 export async function startWebStack(options: WebStackOptions = {}): Promise<WebStack> {
-  const firestore = options.firestore === undefined ? await startFirestoreEmulator(options.rules === undefined ? {} : { rules: options.rules }) : undefined;
+  const firestore =
+    options.firestore === undefined ? await startFirestoreEmulator(options.rules === undefined ? {} : { rules: options.rules }) : undefined;
   const auth = options.auth === undefined ? await startAuthEmulator() : undefined;
   const authHost = options.auth ?? auth?.host ?? '';
   const host = options.firestore ?? firestore?.host ?? '';

@@ -5,7 +5,14 @@ import { Dialog } from '../ui/dialog.tsx';
 import { useAllShortcuts } from '../ui/keys.tsx';
 import styles from './key-help.module.css';
 
-const shown: Readonly<Record<string, string>> = { ArrowDown: '↓', ArrowUp: '↑', ArrowLeft: '←', ArrowRight: '→', Escape: 'Esc', Enter: '⏎' };
+const shown: Readonly<Record<string, string>> = {
+  ArrowDown: '↓',
+  ArrowUp: '↑',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+  Escape: 'Esc',
+  Enter: '⏎',
+};
 
 export function KeyHelp({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }): ReactNode {
   const { t } = useText();

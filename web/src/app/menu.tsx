@@ -30,7 +30,13 @@ export function Menu({ open, onClose }: { readonly open: boolean; readonly onClo
         <fieldset>
           <legend>{t.shell.appearance}</legend>
           {schemes.map((scheme) => (
-            <Button key={scheme} size="compact-sm" variant={colorScheme === scheme ? 'light' : 'default'} aria-pressed={colorScheme === scheme} onClick={() => setColorScheme(scheme)}>
+            <Button
+              key={scheme}
+              size="compact-sm"
+              variant={colorScheme === scheme ? 'light' : 'default'}
+              aria-pressed={colorScheme === scheme}
+              onClick={() => setColorScheme(scheme)}
+            >
               {t.shell[scheme]}
             </Button>
           ))}
@@ -38,7 +44,13 @@ export function Menu({ open, onClose }: { readonly open: boolean; readonly onClo
         <fieldset>
           <legend>{t.shell.language}</legend>
           {(Object.keys(languages) as Language[]).map((each) => (
-            <Button key={each} size="compact-sm" variant={language === each ? 'light' : 'default'} aria-pressed={language === each} onClick={() => setLanguage(each)}>
+            <Button
+              key={each}
+              size="compact-sm"
+              variant={language === each ? 'light' : 'default'}
+              aria-pressed={language === each}
+              onClick={() => setLanguage(each)}
+            >
               {languages[each]}
             </Button>
           ))}

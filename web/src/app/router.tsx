@@ -141,7 +141,26 @@ const runLink = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, approvalLink, runLink, account.addChildren([accountHome, inbox, approval, runs, run, workflows, newWorkflow, workflow, editWorkflow, recipes, knowledge, numbers, operations])]),
+  routeTree: root.addChildren([
+    home,
+    approvalLink,
+    runLink,
+    account.addChildren([
+      accountHome,
+      inbox,
+      approval,
+      runs,
+      run,
+      workflows,
+      newWorkflow,
+      workflow,
+      editWorkflow,
+      recipes,
+      knowledge,
+      numbers,
+      operations,
+    ]),
+  ]),
   defaultPreload: 'intent',
   defaultErrorComponent: StumbledPage,
   defaultNotFoundComponent: MissingPage,

@@ -70,7 +70,13 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
         </header>
         <header className={styles['top']}>
           <Brand accountId={accountId} />
-          <ActionIcon variant="subtle" color="gray" size="xl" aria-label={`${t.shell.notifications}: ${t.shell.unread(unread)}`} onClick={() => setPanel('notifications')}>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            size="xl"
+            aria-label={`${t.shell.notifications}: ${t.shell.unread(unread)}`}
+            onClick={() => setPanel('notifications')}
+          >
             <Icon name="bell" />
           </ActionIcon>
         </header>
@@ -85,24 +91,32 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
             <div className={styles['inner']}>{children}</div>
           </main>
         </div>
-        <nav aria-label={t.shell.navigation} className={styles['tabs']}>
-          {places.slice(0, ON_PHONE).map((place) => (
-            <Link key={place.name} to={place.to} params={params}>
-              <Icon name={place.icon} size={20} />
-              {t.shell[place.name]}
-              {place.name === 'inbox' ? <Count value={waiting} label={t.shell.waitingForYou(waiting)} /> : null}
-            </Link>
-          ))}
-          <button type="button" onClick={() => setPanel('menu')}>
-            <Icon name="dots" size={20} />
-            {t.shell.more}
-          </button>
-        </nav>
+        <PhoneTabs waiting={waiting} onMore={() => setPanel('menu')} />
       </div>
       <KeyHelp open={panel === 'keys'} onClose={close} />
       <Menu open={panel === 'menu'} onClose={close} />
       <Notifications open={panel === 'notifications'} onClose={close} />
     </PageTitleCount>
+  );
+}
+
+function PhoneTabs({ waiting, onMore }: { readonly waiting: number; readonly onMore: () => void }): ReactNode {
+  const { t } = useText();
+  const { accountId } = useAccount();
+  return (
+    <nav aria-label={t.shell.navigation} className={styles['tabs']}>
+      {places.slice(0, ON_PHONE).map((place) => (
+        <Link key={place.name} to={place.to} params={{ accountId }}>
+          <Icon name={place.icon} size={20} />
+          {t.shell[place.name]}
+          {place.name === 'inbox' ? <Count value={waiting} label={t.shell.waitingForYou(waiting)} /> : null}
+        </Link>
+      ))}
+      <button type="button" onClick={onMore}>
+        <Icon name="dots" size={20} />
+        {t.shell.more}
+      </button>
+    </nav>
   );
 }
 

@@ -20,7 +20,11 @@ test('theme.css holds what Mantine derives from the theme', async () => {
     light: { ...changed(ours.light, theirs.light), '--mantine-color-scheme': 'light' },
     dark: { ...changed(ours.dark, theirs.dark), '--mantine-color-scheme': 'dark' },
   });
-  const lines = css.replaceAll('{', ' {\n  ').replaceAll(/;(?=[^}])/g, ';\n  ').replaceAll(';}', ';\n}\n').trim();
+  const lines = css
+    .replaceAll('{', ' {\n  ')
+    .replaceAll(/;(?=[^}])/g, ';\n  ')
+    .replaceAll(';}', ';\n}\n')
+    .trim();
   expect(Object.keys(ours.variables).length).toBeGreaterThan(50);
   await expect(`/* Derived from theme.ts; theme.test.ts keeps it so. */\n${lines}\n`).toMatchFileSnapshot('./theme.css');
 });

@@ -2,15 +2,42 @@ import { createTheme, type MantineColorsTuple } from '@mantine/core';
 
 /** The one accent. */
 const kiln: MantineColorsTuple = [
-  '#f0f4fa', '#dfe7f3', '#bfcfe7', '#9cb4da', '#7c9acc', '#6283be', '#4a6cad', '#3a5a9b', '#2d4980', '#213763',
+  '#f0f4fa',
+  '#dfe7f3',
+  '#bfcfe7',
+  '#9cb4da',
+  '#7c9acc',
+  '#6283be',
+  '#4a6cad',
+  '#3a5a9b',
+  '#2d4980',
+  '#213763',
 ];
 
 /** Neutrals with a little warmth, so that long lists do not look cold. */
 const gray: MantineColorsTuple = [
-  '#faf9f7', '#f4f2ef', '#e9e6e1', '#d9d5ce', '#bbb6ad', '#8f897f', '#69635a', '#524d46', '#393530', '#22201d',
+  '#faf9f7',
+  '#f4f2ef',
+  '#e9e6e1',
+  '#d9d5ce',
+  '#bbb6ad',
+  '#8f897f',
+  '#69635a',
+  '#524d46',
+  '#393530',
+  '#22201d',
 ];
 const dark: MantineColorsTuple = [
-  '#dedbd6', '#bdb9b2', '#a09c95', '#757169', '#4d4a45', '#3b3835', '#2c2a28', '#1b1a19', '#151413', '#0f0e0e',
+  '#dedbd6',
+  '#bdb9b2',
+  '#a09c95',
+  '#757169',
+  '#4d4a45',
+  '#3b3835',
+  '#2c2a28',
+  '#1b1a19',
+  '#151413',
+  '#0f0e0e',
 ];
 
 export const fontFamily = '"Inter Variable", system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
@@ -18,13 +45,40 @@ export const fontFamilyMonospace = 'ui-monospace, "SF Mono", "Cascadia Mono", Me
 
 /** States of work. They always come with an icon and a word. */
 const red: MantineColorsTuple = [
-  '#fdf3f2', '#f9e0de', '#f0bfbb', '#e59b95', '#da7a72', '#cf5f56', '#bc443b', '#a4352d', '#872a24', '#6b211c',
+  '#fdf3f2',
+  '#f9e0de',
+  '#f0bfbb',
+  '#e59b95',
+  '#da7a72',
+  '#cf5f56',
+  '#bc443b',
+  '#a4352d',
+  '#872a24',
+  '#6b211c',
 ];
 const green: MantineColorsTuple = [
-  '#eff7f1', '#dbecdf', '#b6d8be', '#8fc19b', '#6dab7c', '#519764', '#377a4a', '#2b653c', '#235231', '#1c4127',
+  '#eff7f1',
+  '#dbecdf',
+  '#b6d8be',
+  '#8fc19b',
+  '#6dab7c',
+  '#519764',
+  '#377a4a',
+  '#2b653c',
+  '#235231',
+  '#1c4127',
 ];
 const yellow: MantineColorsTuple = [
-  '#fdf6e7', '#faeac6', '#f2d28d', '#e8b956', '#d9a032', '#c08718', '#96670b', '#7a5307', '#624205', '#4c3404',
+  '#fdf6e7',
+  '#faeac6',
+  '#f2d28d',
+  '#e8b956',
+  '#d9a032',
+  '#c08718',
+  '#96670b',
+  '#7a5307',
+  '#624205',
+  '#4c3404',
 ];
 
 /** `theme.css` holds the CSS variables that follow from this; a test keeps the two in step. */

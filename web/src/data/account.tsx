@@ -25,7 +25,15 @@ export interface Account {
 
 const AccountContext = createContext<Account | undefined>(undefined);
 
-export function AccountProvider({ accountId, me, children }: { readonly accountId: string; readonly me: MemberRecord; readonly children: ReactNode }): ReactNode {
+export function AccountProvider({
+  accountId,
+  me,
+  children,
+}: {
+  readonly accountId: string;
+  readonly me: MemberRecord;
+  readonly children: ReactNode;
+}): ReactNode {
   const account = useMemo<Account>(
     () => ({ accountId, me, can: (right) => me.roles.some((role) => (rights[right] as readonly Role[]).includes(role)) }),
     [accountId, me],
@@ -47,7 +55,10 @@ export function useMembership(accountId: string): Live<Item<MemberRecord> | unde
 /** All accounts that the person is an active member of. */
 export function useMemberships(): Live<readonly MemberRecord[]> {
   const live = useLiveList(queries.memberships(useUser().uid), memberShape);
-  return useMemo(() => (live.state === 'ready' ? { ...live, value: live.value.map((item) => item.value).filter((member) => member.active) } : live), [live]);
+  return useMemo(
+    () => (live.state === 'ready' ? { ...live, value: live.value.map((item) => item.value).filter((member) => member.active) } : live),
+    [live],
+  );
 }
 
 export interface People {

@@ -51,7 +51,10 @@ interface Operations {
   reassignApproval: { in: { approvalId: string; to: string; from?: string; reason: string }; out: unknown };
 
   inviteMember: { in: { email: string; name: string; roles: readonly Role[]; departments: readonly string[] }; out: unknown };
-  changeMember: { in: { uid: string; name?: string; roles?: readonly Role[]; departments?: readonly string[]; active?: boolean }; out: unknown };
+  changeMember: {
+    in: { uid: string; name?: string; roles?: readonly Role[]; departments?: readonly string[]; active?: boolean };
+    out: unknown;
+  };
   delegate: { in: { for?: string; to: string; from?: number; until: number; reason?: string }; out: unknown };
   endDelegation: { in: { for?: string }; out: unknown };
 
@@ -77,7 +80,8 @@ export async function call<K extends Op>(op: K, accountId: string, data: Operati
   const { connectFunctionsEmulator, getFunctions, httpsCallable } = await import('firebase/functions');
   const { app, environment } = services();
   const functions = getFunctions(app, environment.region);
-  if (environment.emulators !== undefined) connectFunctionsEmulator(functions, environment.emulators.functions.host, environment.emulators.functions.port);
+  if (environment.emulators !== undefined)
+    connectFunctionsEmulator(functions, environment.emulators.functions.host, environment.emulators.functions.port);
   try {
     const answer = await httpsCallable<unknown, Operations[K]['out']>(functions, 'api')({ ...data, op, accountId });
     return answer.data;

@@ -31,10 +31,11 @@ function address(value: unknown, host: string, port: number): Address {
 
 /** Reads the answer of `/__/firebase/init.json`; `host` is where the emulators are looked for when it names none. */
 export function environmentOf(init: Record<string, unknown>, host: string): Environment {
-  const projectId = String(init['projectId'] ?? '');
+  const text = (name: string): string | undefined => (typeof init[name] === 'string' ? init[name] : undefined);
+  const projectId = text('projectId') ?? '';
   if (projectId === '') throw new Error('/__/firebase/init.json names no project');
-  const firebase: WebConfig = { ...(init as Partial<WebConfig>), projectId, apiKey: String(init['apiKey'] ?? 'demo') };
-  const region = typeof init['region'] === 'string' ? init['region'] : 'us-central1';
+  const firebase: WebConfig = { ...(init as Partial<WebConfig>), projectId, apiKey: text('apiKey') ?? 'demo' };
+  const region = text('region') ?? 'us-central1';
   if (!projectId.startsWith(DEMO)) return { firebase, region };
   const named = (typeof init['emulators'] === 'object' && init['emulators'] !== null ? init['emulators'] : {}) as Record<string, unknown>;
   return {
@@ -51,6 +52,7 @@ export function environmentOf(init: Record<string, unknown>, host: string): Envi
 export async function loadEnvironment(): Promise<Environment> {
   const answer = await fetch('/__/firebase/init.json');
   const json = answer.headers.get('content-type')?.includes('json') === true;
-  if (!answer.ok || !json) throw new Error(`/__/firebase/init.json answered ${answer.status}. Serve the app through Firebase Hosting or its emulator.`);
+  if (!answer.ok || !json)
+    throw new Error(`/__/firebase/init.json answered ${answer.status}. Serve the app through Firebase Hosting or its emulator.`);
   return environmentOf((await answer.json()) as Record<string, unknown>, location.hostname);
 }

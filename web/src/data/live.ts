@@ -88,7 +88,7 @@ function open<T>(key: string, start: (emit: (next: Live<T>) => void) => () => vo
   const known = sources.get(key);
   if (known !== undefined) return known as Source<T>;
   const source: Source<T> = { current: LOADING, listeners: new Set(), stop: undefined, linger: undefined };
-  sources.set(key, source as Source<unknown>);
+  sources.set(key, source);
   source.stop = start((next) => {
     source.current = next;
     for (const listener of source.listeners) listener();
@@ -172,7 +172,9 @@ export function useLiveDoc<T>(path: string | undefined, schema: Schema<T>): Live
 
 /** A limited list, live. Documents that did not change keep their identity. */
 export function useLiveList<T>(spec: ListSpec | undefined, schema: Schema<T>): Live<readonly Item<T>[]> {
-  return useSource(spec === undefined ? undefined : `list:${JSON.stringify(spec)}`, (emit) => (spec === undefined ? () => undefined : listen(spec, schema, emit)));
+  return useSource(spec === undefined ? undefined : `list:${JSON.stringify(spec)}`, (emit) =>
+    spec === undefined ? () => undefined : listen(spec, schema, emit),
+  );
 }
 
 /** Listens until the returned function is called. */

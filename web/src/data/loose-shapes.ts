@@ -2,10 +2,22 @@
 import { z } from 'zod';
 import type { Json } from '@engine/json.ts';
 
-export const scheduleShape = z.looseObject({ workflowId: z.string().optional(), cron: z.string().optional(), zone: z.string().optional(), nextAt: z.number().optional() });
+export const scheduleShape = z.looseObject({
+  workflowId: z.string().optional(),
+  cron: z.string().optional(),
+  zone: z.string().optional(),
+  nextAt: z.number().optional(),
+});
 export type ScheduleRecord = z.infer<typeof scheduleShape>;
 
-export const recipeShape = z.looseObject({ name: z.string().optional(), title: z.string().optional(), description: z.string().optional(), latest: z.number().optional(), updatedAt: z.number().optional(), json: z.string().optional() });
+export const recipeShape = z.looseObject({
+  name: z.string().optional(),
+  title: z.string().optional(),
+  description: z.string().optional(),
+  latest: z.number().optional(),
+  updatedAt: z.number().optional(),
+  json: z.string().optional(),
+});
 export type RecipeRecord = z.infer<typeof recipeShape>;
 
 export const knowledgeShape = z.looseObject({

@@ -80,7 +80,10 @@ export const queries = {
   }),
 
   /** The one run before or after another. */
-  neighbour: (run: { readonly accountId: string; readonly runId: string; readonly createdAt: number }, direction: 'older' | 'newer'): ListSpec => ({
+  neighbour: (
+    run: { readonly accountId: string; readonly runId: string; readonly createdAt: number },
+    direction: 'older' | 'newer',
+  ): ListSpec => ({
     path: paths.runs(run.accountId),
     orderBy: [
       ['createdAt', direction === 'older' ? 'desc' : 'asc'],
@@ -90,7 +93,11 @@ export const queries = {
     limit: 1,
   }),
 
-  workflows: (accountId: string): ListSpec => ({ path: `${paths.account(accountId)}/workflows`, orderBy: [['updatedAt', 'desc']], limit: 100 }),
+  workflows: (accountId: string): ListSpec => ({
+    path: `${paths.account(accountId)}/workflows`,
+    orderBy: [['updatedAt', 'desc']],
+    limit: 100,
+  }),
 
   versions: (accountId: string, workflowId: string): ListSpec => ({
     path: `${paths.workflow(accountId, workflowId)}/versions`,
@@ -122,9 +129,17 @@ export const queries = {
     limit: 100,
   }),
 
-  history: (accountId: string, runId: string): ListSpec => ({ path: paths.historyOf(accountId, runId), orderBy: [['n', 'desc']], limit: 100 }),
+  history: (accountId: string, runId: string): ListSpec => ({
+    path: paths.historyOf(accountId, runId),
+    orderBy: [['n', 'desc']],
+    limit: 100,
+  }),
 
-  commands: (accountId: string, runId: string): ListSpec => ({ path: paths.commands(accountId, runId), orderBy: [['at', 'desc']], limit: 20 }),
+  commands: (accountId: string, runId: string): ListSpec => ({
+    path: paths.commands(accountId, runId),
+    orderBy: [['at', 'desc']],
+    limit: 20,
+  }),
 
   /** The steps that were there when a question was asked, the latest first. */
   stepsBefore: (accountId: string, runId: string, at: number): ListSpec => ({
@@ -134,7 +149,12 @@ export const queries = {
     limit: 12,
   }),
 
-  openAlerts: (accountId: string): ListSpec => ({ path: paths.alerts(accountId), where: [['state', '==', 'open']], orderBy: [['openedAt', 'desc']], limit: 50 }),
+  openAlerts: (accountId: string): ListSpec => ({
+    path: paths.alerts(accountId),
+    where: [['state', '==', 'open']],
+    orderBy: [['openedAt', 'desc']],
+    limit: 50,
+  }),
 
   openExceptions: (accountId: string): ListSpec => ({
     path: `${paths.account(accountId)}/exceptions`,
@@ -160,7 +180,11 @@ export const queries = {
 
   audit: (accountId: string): ListSpec => ({ path: paths.audit(accountId), orderBy: [['n', 'desc']], limit: 100 }),
 
-  metrics: (accountId: string, days: number): ListSpec => ({ path: `${paths.account(accountId)}/metrics`, orderBy: [[ID_FIELD, 'desc']], limit: days }),
+  metrics: (accountId: string, days: number): ListSpec => ({
+    path: `${paths.account(accountId)}/metrics`,
+    orderBy: [[ID_FIELD, 'desc']],
+    limit: days,
+  }),
 
   notifications: (accountId: string, uid: string): ListSpec => ({
     path: `${paths.account(accountId)}/notifications`,
@@ -169,4 +193,3 @@ export const queries = {
     limit: pageSize.notifications,
   }),
 } as const;
-

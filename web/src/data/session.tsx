@@ -3,7 +3,8 @@ import { onAuthStateChanged, signOut as endSession, type User } from 'firebase/a
 import { closeAll } from './live.ts';
 import { services } from './firebase.ts';
 
-export type Session = { readonly state: 'loading' } | { readonly state: 'signed_out' } | { readonly state: 'signed_in'; readonly user: User };
+export type Session =
+  { readonly state: 'loading' } | { readonly state: 'signed_out' } | { readonly state: 'signed_in'; readonly user: User };
 
 const SessionContext = createContext<Session>({ state: 'loading' });
 

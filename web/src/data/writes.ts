@@ -29,7 +29,10 @@ export async function writeCommand(command: Omit<CommandInput, 'at'>): Promise<s
 /** Asks for a run. The engine answers on the same document, whose id is returned. */
 export async function writeRequest(accountId: string, workflowId: string, input: string, by: string): Promise<string> {
   const id = freshId();
-  await setDoc(doc(services().db, paths.request(accountId, id)), requestDocument({ accountId, id, workflowId, input, by, at: serverTimestamp() }));
+  await setDoc(
+    doc(services().db, paths.request(accountId, id)),
+    requestDocument({ accountId, id, workflowId, input, by, at: serverTimestamp() }),
+  );
   return id;
 }
 

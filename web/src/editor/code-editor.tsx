@@ -44,7 +44,11 @@ export function CodeEditor(props: EditorProps): ReactNode {
     const mount = document.createElement('div');
     host.current?.append(mount);
     const root = mount.attachShadow({ mode: 'open' });
-    const editor = new EditorView({ parent: root, root, state: EditorState.create({ doc: latest.current.initial, extensions: extensions(latest) }) });
+    const editor = new EditorView({
+      parent: root,
+      root,
+      state: EditorState.create({ doc: latest.current.initial, extensions: extensions(latest) }),
+    });
     view.current = editor;
     return () => {
       editor.destroy();
@@ -98,7 +102,12 @@ function complete(context: CompletionContext, schemas: Schemas | undefined): Com
   if (typed === '' && !context.explicit && !/["{,\s]$/.test(text.slice(0, context.pos))) return null;
   const options = proposals.options
     .filter((option) => option.label.toLowerCase().includes(typed))
-    .map((option) => ({ label: option.label, apply: option.insert, detail: option.detail, ...(option.info === '' ? {} : { info: option.info }) }));
+    .map((option) => ({
+      label: option.label,
+      apply: option.insert,
+      detail: option.detail,
+      ...(option.info === '' ? {} : { info: option.info }),
+    }));
   return options.length === 0 ? null : { from: proposals.from, to: proposals.to, options, filter: false };
 }
 
@@ -122,15 +131,35 @@ const colours = HighlightStyle.define([
 ]);
 
 const look = EditorView.theme({
-  '&': { color: 'var(--ink)', backgroundColor: 'var(--ground)', fontSize: '13px', height: '100%', border: '1px solid var(--line)', borderRadius: '12px', overflow: 'hidden' },
+  '&': {
+    color: 'var(--ink)',
+    backgroundColor: 'var(--ground)',
+    fontSize: '13px',
+    height: '100%',
+    border: '1px solid var(--line)',
+    borderRadius: '12px',
+    overflow: 'hidden',
+  },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-1px' },
-  '.cm-scroller': { fontFamily: 'var(--mantine-font-family-monospace)', lineHeight: '1.6', maxHeight: 'calc(100dvh - 14rem)', minHeight: '16rem', overflow: 'auto' },
+  '.cm-scroller': {
+    fontFamily: 'var(--mantine-font-family-monospace)',
+    lineHeight: '1.6',
+    maxHeight: 'calc(100dvh - 14rem)',
+    minHeight: '16rem',
+    overflow: 'auto',
+  },
   '.cm-content': { caretColor: 'var(--ink)' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
   '.cm-gutters': { backgroundColor: 'var(--ground-soft)', color: 'var(--ink-soft)', border: 'none' },
   '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--ground-hover)' },
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--accent-soft) !important' },
-  '.cm-tooltip': { backgroundColor: 'var(--ground)', color: 'var(--ink)', border: '1px solid var(--line)', borderRadius: '8px', overflow: 'hidden' },
+  '.cm-tooltip': {
+    backgroundColor: 'var(--ground)',
+    color: 'var(--ink)',
+    border: '1px solid var(--line)',
+    borderRadius: '8px',
+    overflow: 'hidden',
+  },
   '.cm-tooltip-autocomplete ul li[aria-selected]': { backgroundColor: 'var(--accent)', color: 'var(--ground)' },
   '.cm-completionDetail': { color: 'inherit', opacity: '0.75', fontStyle: 'normal', marginLeft: '1em' },
   '.cm-diagnostic-error': { borderLeftColor: 'var(--bad)' },

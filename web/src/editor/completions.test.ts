@@ -2,12 +2,29 @@ import { describe, expect, test } from 'vitest';
 import { isStepPath, proposalsAt, type Schemas } from './completions.ts';
 import { placesOf } from './json-places.ts';
 
-const shared = { id: { type: 'string' }, type: { type: 'string' }, timeout: { type: 'string', description: 'Longest time of an attempt.' } };
+const shared = {
+  id: { type: 'string' },
+  type: { type: 'string' },
+  timeout: { type: 'string', description: 'Longest time of an attempt.' },
+};
 const schemas: Schemas = {
-  definition: { properties: { id: { type: 'string' }, steps: { type: 'array' }, onError: { enum: ['fail', 'continue'] }, input: {} }, required: ['id', 'steps'] },
+  definition: {
+    properties: { id: { type: 'string' }, steps: { type: 'array' }, onError: { enum: ['fail', 'continue'] }, input: {} },
+    required: ['id', 'steps'],
+  },
   steps: [
-    { type: 'http', title: 'HTTP', description: 'Calls an address.', schema: { properties: { ...shared, url: { type: 'string' }, method: { enum: ['GET', 'POST'] } }, required: ['id', 'type', 'url'] } },
-    { type: 'wait', title: 'Wait', description: 'Waits.', schema: { properties: { ...shared, event: { properties: { name: { type: 'string' } } } } } },
+    {
+      type: 'http',
+      title: 'HTTP',
+      description: 'Calls an address.',
+      schema: { properties: { ...shared, url: { type: 'string' }, method: { enum: ['GET', 'POST'] } }, required: ['id', 'type', 'url'] },
+    },
+    {
+      type: 'wait',
+      title: 'Wait',
+      description: 'Waits.',
+      schema: { properties: { ...shared, event: { properties: { name: { type: 'string' } } } } },
+    },
   ],
 };
 
@@ -43,7 +60,8 @@ describe('proposals', () => {
   });
 
   test('references to inputs and earlier steps between braces', () => {
-    const text = '{ "input": { "properties": { "amount": {} } }, "steps": [ { "id": "a", "type": "http" }, { "id": "b", "type": "http", "url": "x{{|}}" } ] }';
+    const text =
+      '{ "input": { "properties": { "amount": {} } }, "steps": [ { "id": "a", "type": "http" }, { "id": "b", "type": "http", "url": "x{{|}}" } ] }';
     expect(labels(text)).toEqual(['workflow_input.amount', 'step.a', 'step.b', 'loop_item', 'loop_index', 'secret.']);
   });
 

@@ -63,12 +63,21 @@ function keyProposals(text: string, position: number, place: Place, places: Plac
   const schema = schemaAt(parts, places, text, schemas);
   const properties = schema === undefined ? undefined : schema['properties'];
   if (!isObject(properties)) return undefined;
-  const present = new Set(places.all.filter((other) => other.parts.length === parts.length + 1 && startsWith(other.parts, parts)).map((other) => other.parts.at(-1)));
+  const present = new Set(
+    places.all
+      .filter((other) => other.parts.length === parts.length + 1 && startsWith(other.parts, parts))
+      .map((other) => other.parts.at(-1)),
+  );
   const writing = place.kind === 'object' ? undefined : place.key;
   const needed = Array.isArray(schema?.['required']) ? schema['required'] : [];
   const options = Object.entries(properties)
     .filter(([name]) => !present.has(name) || (writing !== undefined && place.parts.at(-1) === name))
-    .map(([name, inner]): Proposal => ({ label: name, insert: `${JSON.stringify(name)}: ${emptyOf(inner)}`, detail: needed.includes(name) ? 'needed' : typeText(inner), info: textOf(inner, 'description') }));
+    .map(([name, inner]): Proposal => ({
+      label: name,
+      insert: `${JSON.stringify(name)}: ${emptyOf(inner)}`,
+      detail: needed.includes(name) ? 'needed' : typeText(inner),
+      info: textOf(inner, 'description'),
+    }));
   return { from: writing?.from ?? position, to: writing?.to ?? position, options };
 }
 
@@ -80,7 +89,16 @@ function startsWith(parts: readonly PathPart[], prefix: readonly PathPart[]): bo
 function valueProposals(place: Place, places: Places, text: string, schemas: Schemas): Proposals | undefined {
   const { from, to, parts } = place;
   if (parts.at(-1) === 'type' && isStepPath(parts.slice(0, -1))) {
-    return { from, to, options: schemas.steps.map(({ type, title, description }) => ({ label: type, insert: JSON.stringify(type), detail: title, info: description })) };
+    return {
+      from,
+      to,
+      options: schemas.steps.map(({ type, title, description }) => ({
+        label: type,
+        insert: JSON.stringify(type),
+        detail: title,
+        info: description,
+      })),
+    };
   }
   if (parts.at(-1) === 'stepId') {
     return { from, to, options: stepIds(places, text).map((id) => ({ label: id, insert: JSON.stringify(id), detail: 'step', info: '' })) };
@@ -88,7 +106,16 @@ function valueProposals(place: Place, places: Places, text: string, schemas: Sch
   const schema = schemaAt(parts, places, text, schemas);
   const values = schema?.['enum'];
   if (!Array.isArray(values)) return undefined;
-  return { from, to, options: values.map((value) => ({ label: String(value), insert: JSON.stringify(value), detail: '', info: '' })) };
+  return {
+    from,
+    to,
+    options: values.map((value) => ({
+      label: typeof value === 'string' ? value : JSON.stringify(value),
+      insert: JSON.stringify(value),
+      detail: '',
+      info: '',
+    })),
+  };
 }
 
 /** The schema of the value at a path; a step's schema goes by the type that it names. */
@@ -177,12 +204,19 @@ function templateAt(text: string, position: number, place: Place): number | unde
 function templateProposals(from: number, to: number, places: Places, text: string): Proposals {
   const input = inputFields(places).map((name) => `workflow_input.${name}`);
   const steps = stepIds(places, text).map((id) => `step.${id}`);
-  const options = [...input, ...steps, 'loop_item', 'loop_index', 'secret.'].map((reference) => ({ label: reference, insert: reference, detail: '', info: '' }));
+  const options = [...input, ...steps, 'loop_item', 'loop_index', 'secret.'].map((reference) => ({
+    label: reference,
+    insert: reference,
+    detail: '',
+    info: '',
+  }));
   return { from, to, options };
 }
 
 function inputFields(places: Places): readonly string[] {
-  return places.all.flatMap(({ parts }) => (parts.length === 3 && parts[0] === 'input' && parts[1] === 'properties' && typeof parts[2] === 'string' ? [parts[2]] : []));
+  return places.all.flatMap(({ parts }) =>
+    parts.length === 3 && parts[0] === 'input' && parts[1] === 'properties' && typeof parts[2] === 'string' ? [parts[2]] : [],
+  );
 }
 
 /** Ids of all steps in the text, in its order. */
@@ -194,7 +228,9 @@ export function stepIds(places: Places, text: string): readonly string[] {
 }
 
 export function memberText(parts: readonly PathPart[], name: string, places: Places, text: string): string | undefined {
-  const place = places.all.find((each) => each.parts.length === parts.length + 1 && each.parts.at(-1) === name && startsWith(each.parts, parts));
+  const place = places.all.find(
+    (each) => each.parts.length === parts.length + 1 && each.parts.at(-1) === name && startsWith(each.parts, parts),
+  );
   return place?.kind === 'string' ? valueOf(text.slice(place.from, place.to)) : undefined;
 }
 

@@ -29,5 +29,7 @@ test('a member goes with its comma, first or last', () => {
 });
 
 test('what comes out is JSON again', () => {
-  for (const name of ['id', 'timeout', 'new']) for (const value of [undefined, 'x', { deep: [1] }]) expect(() => JSON.parse(edited(text, ['steps', 0], name, value)) as unknown).not.toThrow();
+  for (const name of ['id', 'timeout', 'new'])
+    for (const value of [undefined, 'x', { deep: [1] }])
+      expect(() => JSON.parse(edited(text, ['steps', 0], name, value)) as unknown).not.toThrow();
 });

@@ -10,10 +10,18 @@ export interface Edit {
 }
 
 /** Sets a member, or takes it away when there is no value; undefined when there is nothing to do. */
-export function setMember(text: string, places: Places, object: readonly PathPart[], name: string, value: Json | undefined): Edit | undefined {
+export function setMember(
+  text: string,
+  places: Places,
+  object: readonly PathPart[],
+  name: string,
+  value: Json | undefined,
+): Edit | undefined {
   const owner = places.all.find((place) => place.kind === 'object' && samePath(place.parts, object));
   if (owner === undefined) return undefined;
-  const member = places.all.find((place) => place.parts.length === object.length + 1 && place.parts.at(-1) === name && samePath(place.parts.slice(0, -1), object));
+  const member = places.all.find(
+    (place) => place.parts.length === object.length + 1 && place.parts.at(-1) === name && samePath(place.parts.slice(0, -1), object),
+  );
   if (member !== undefined && value !== undefined) return { from: member.from, to: member.to, insert: JSON.stringify(value) };
   if (member !== undefined) return removal(text, member);
   return value === undefined ? undefined : insertion(text, places, owner, name, value);
@@ -35,7 +43,9 @@ function removal(text: string, member: Place): Edit {
 /** After the last member, on a line of its own when the others are. */
 function insertion(text: string, places: Places, owner: Place, name: string, value: Json): Edit {
   const written = `${JSON.stringify(name)}: ${JSON.stringify(value)}`;
-  const members = places.all.filter((place) => place.parts.length === owner.parts.length + 1 && samePath(place.parts.slice(0, -1), owner.parts));
+  const members = places.all.filter(
+    (place) => place.parts.length === owner.parts.length + 1 && samePath(place.parts.slice(0, -1), owner.parts),
+  );
   const last = members.sort((a, b) => a.from - b.from).at(-1);
   if (last === undefined) return { from: owner.from + 1, to: owner.from + 1, insert: ` ${written} ` };
   const keyFrom = last.key?.from ?? last.from;

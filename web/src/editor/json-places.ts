@@ -41,7 +41,8 @@ export function placesOf(text: string): Places {
   const stack: Open[] = [];
   let at = 0;
   const end = (open: Open, to: number): void => {
-    if (open.parts.length < MAX_DEPTH) all.push({ parts: open.parts, kind: open.kind, from: open.from, to, ...(open.keyOf === undefined ? {} : { key: open.keyOf }) });
+    if (open.parts.length < MAX_DEPTH)
+      all.push({ parts: open.parts, kind: open.kind, from: open.from, to, ...(open.keyOf === undefined ? {} : { key: open.keyOf }) });
   };
   while (at < text.length) {
     const character = text[at] ?? '';
@@ -132,7 +133,8 @@ function lookup(all: readonly Place[]): Places {
       let best: Place | undefined;
       for (const place of all) {
         const from = place.key?.from ?? place.from;
-        if (from <= position && position <= place.to && (best === undefined || place.to - from <= best.to - (best.key?.from ?? best.from))) best = place;
+        if (from <= position && position <= place.to && (best === undefined || place.to - from <= best.to - (best.key?.from ?? best.from)))
+          best = place;
       }
       return best;
     },

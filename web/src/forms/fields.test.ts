@@ -66,5 +66,11 @@ test('inherited properties are no values', () => {
 
 test('choices with titles', () => {
   const field = fieldOf({ oneOf: [{ const: 'a', title: 'First' }, { const: 2 }] });
-  expect(field).toMatchObject({ kind: 'choice', options: [{ value: 'a', label: 'First' }, { value: 2, label: '2' }] });
+  expect(field).toMatchObject({
+    kind: 'choice',
+    options: [
+      { value: 'a', label: 'First' },
+      { value: 2, label: '2' },
+    ],
+  });
 });

@@ -100,7 +100,9 @@ function optionsOf(schema: JsonObject): { value: Json; label: string }[] | undef
   if (Array.isArray(values)) return values.map((value) => ({ value, label: textOf(value) }));
   const titled = schema['oneOf'];
   if (!Array.isArray(titled)) return undefined;
-  const options = titled.flatMap((each) => (isObject(each) && 'const' in each ? [{ value: each['const'] ?? null, label: String(each['title'] ?? textOf(each['const'] ?? null)) }] : []));
+  const options = titled.flatMap((each) =>
+    isObject(each) && 'const' in each ? [{ value: each['const'] ?? null, label: textOf(each['title'] ?? each['const'] ?? null) }] : [],
+  );
   return options.length === titled.length ? options : undefined;
 }
 
@@ -127,7 +129,13 @@ function objectField(base: Base, schema: JsonObject, place: Place): Field {
   if (!isObject(properties) || place.depth >= MAX_DEPTH) return { ...base, kind: 'json' };
   const needed = Array.isArray(schema['required']) ? schema['required'] : [];
   const fields = Object.entries(properties).map(([name, inner]) =>
-    field(isObject(inner) ? inner : {}, { ...place, path: `${place.path}/${escape(name)}`, name, required: needed.includes(name), depth: place.depth + 1 }),
+    field(isObject(inner) ? inner : {}, {
+      ...place,
+      path: `${place.path}/${escape(name)}`,
+      name,
+      required: needed.includes(name),
+      depth: place.depth + 1,
+    }),
   );
   return { ...base, kind: 'object', fields };
 }
@@ -135,13 +143,18 @@ function objectField(base: Base, schema: JsonObject, place: Place): Field {
 function listField(base: Base, schema: JsonObject, place: Place): Field {
   const items = schema['items'];
   if (!isObject(items) || place.depth >= MAX_DEPTH) return { ...base, kind: 'json' };
-  const item = (index: number): Field => field(items, { ...place, path: `${place.path}/${index}`, name: String(index + 1), required: true, depth: place.depth + 1 });
+  const item = (index: number): Field =>
+    field(items, { ...place, path: `${place.path}/${index}`, name: String(index + 1), required: true, depth: place.depth + 1 });
   return { ...base, kind: 'list', item, fresh: initialValue(items) };
 }
 
 /** `dueDate` and `due_date` read "Due date". */
 function labelOf(name: string): string {
-  const words = name.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').replaceAll(/[_-]+/g, ' ').trim().toLowerCase();
+  const words = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replaceAll(/[_-]+/g, ' ')
+    .trim()
+    .toLowerCase();
   return words === '' ? name : words.charAt(0).toUpperCase() + words.slice(1);
 }
 
@@ -154,7 +167,12 @@ function escape(name: string): string {
 }
 
 export function partsOf(path: string): string[] {
-  return path === '' ? [] : path.slice(1).split('/').map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return path === ''
+    ? []
+    : path
+        .slice(1)
+        .split('/')
+        .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** The value at a JSON pointer; own properties only. */

@@ -20,7 +20,11 @@ export function SchemaForm({ schema, value, onChange, faults }: FormProps): Reac
   const set = (path: string, next: Json | undefined): void => onChange(withValueAt(value, path, next));
   return (
     <div className={styles['form']}>
-      {field.kind === 'object' ? field.fields.map((each) => <FieldInput key={each.path} field={each} value={value} set={set} faults={faults} />) : <FieldInput field={field} value={value} set={set} faults={faults} />}
+      {field.kind === 'object' ? (
+        field.fields.map((each) => <FieldInput key={each.path} field={each} value={value} set={set} faults={faults} />)
+      ) : (
+        <FieldInput field={field} value={value} set={set} faults={faults} />
+      )}
     </div>
   );
 }
@@ -46,9 +50,14 @@ function FieldInput(props: FieldProps): ReactNode {
       const input = {
         ...common,
         value: typeof current === 'string' ? current : '',
-        onChange: (event: { currentTarget: { value: string } }) => set(field.path, event.currentTarget.value === '' && !field.required ? undefined : event.currentTarget.value),
+        onChange: (event: { currentTarget: { value: string } }) =>
+          set(field.path, event.currentTarget.value === '' && !field.required ? undefined : event.currentTarget.value),
       };
-      return field.long ? <Textarea {...input} autosize minRows={3} maxRows={12} /> : <TextInput {...input} type={inputType(field.format)} />;
+      return field.long ? (
+        <Textarea {...input} autosize minRows={3} maxRows={12} />
+      ) : (
+        <TextInput {...input} type={inputType(field.format)} />
+      );
     }
     case 'number':
       return (
@@ -65,7 +74,15 @@ function FieldInput(props: FieldProps): ReactNode {
         />
       );
     case 'boolean':
-      return <Checkbox label={field.label} description={field.help} error={common.error} checked={current === true} onChange={(event) => set(field.path, event.currentTarget.checked)} />;
+      return (
+        <Checkbox
+          label={field.label}
+          description={field.help}
+          error={common.error}
+          checked={current === true}
+          onChange={(event) => set(field.path, event.currentTarget.checked)}
+        />
+      );
     case 'choice':
       return <ChoiceInput {...common} field={field} current={current} set={set} />;
     case 'object':
@@ -115,12 +132,19 @@ function ChoiceInput({ field, current, set, ...common }: ChoiceProps): ReactNode
       {...common}
       value={String(chosen)}
       onChange={(event) => set(field.path, field.options[Number(event.currentTarget.value)]?.value)}
-      data={[{ value: '-1', label: '–', disabled: field.required }, ...field.options.map((option, index) => ({ value: String(index), label: option.label }))]}
+      data={[
+        { value: '-1', label: '–', disabled: field.required },
+        ...field.options.map((option, index) => ({ value: String(index), label: option.label })),
+      ]}
     />
   );
 }
 
-function ListInput({ field, items, ...props }: FieldProps & { readonly field: Extract<Field, { kind: 'list' }>; readonly items: readonly Json[] }): ReactNode {
+function ListInput({
+  field,
+  items,
+  ...props
+}: FieldProps & { readonly field: Extract<Field, { kind: 'list' }>; readonly items: readonly Json[] }): ReactNode {
   const { t } = useText();
   return (
     <fieldset className={styles['group']}>
@@ -130,13 +154,23 @@ function ListInput({ field, items, ...props }: FieldProps & { readonly field: Ex
         return (
           <div key={inner.path} className={styles['item']}>
             <FieldInput {...props} field={inner} />
-            <ActionIcon variant="subtle" color="gray" aria-label={t.forms.remove(`${field.label} ${index + 1}`)} onClick={() => props.set(inner.path, undefined)}>
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              aria-label={t.forms.remove(`${field.label} ${index + 1}`)}
+              onClick={() => props.set(inner.path, undefined)}
+            >
               <Icon name="minus" />
             </ActionIcon>
           </div>
         );
       })}
-      <Button variant="default" size="compact-sm" leftSection={<Icon name="plus" size={16} />} onClick={() => props.set(field.path, [...items, field.fresh])}>
+      <Button
+        variant="default"
+        size="compact-sm"
+        leftSection={<Icon name="plus" size={16} />}
+        onClick={() => props.set(field.path, [...items, field.fresh])}
+      >
         {t.forms.add}
       </Button>
     </fieldset>
@@ -173,6 +207,16 @@ export function JsonInput({ value, onChange, error, ...common }: JsonInputProps)
     }
   };
   return (
-    <Textarea {...common} classNames={{ input: styles['code'] ?? '' }} autosize minRows={4} maxRows={20} spellCheck={false} value={text} error={broken ? t.forms.notJson : error} onChange={(event) => change(event.currentTarget.value)} />
+    <Textarea
+      {...common}
+      classNames={{ input: styles['code'] ?? '' }}
+      autosize
+      minRows={4}
+      maxRows={20}
+      spellCheck={false}
+      value={text}
+      error={broken ? t.forms.notJson : error}
+      onChange={(event) => change(event.currentTarget.value)}
+    />
   );
 }

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import { faultsOf } from './validate.ts';
 
-const schema = { type: 'object', required: ['amount'], properties: { amount: { type: 'number', maximum: 100 }, name: { type: 'string', minLength: 2 } } };
+const schema = {
+  type: 'object',
+  required: ['amount'],
+  properties: { amount: { type: 'number', maximum: 100 }, name: { type: 'string', minLength: 2 } },
+};
 
 test('faults stand where the field stands', async () => {
   expect((await faultsOf(schema, {})).map((fault) => fault.path)).toEqual(['/amount']);

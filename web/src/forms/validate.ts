@@ -11,7 +11,11 @@ export async function faultsOf(schema: Json, value: Json): Promise<readonly Faul
   const { Validator } = await import('@cfworker/json-schema');
   const result = new Validator(typeof schema === 'boolean' ? schema : (schema as object), '2020-12', false).validate(value);
   if (result.valid) return [];
-  const faults = result.errors.map((error) => ({ path: error.instanceLocation.replace(/^#/, ''), keyword: error.keyword, message: error.error }));
+  const faults = result.errors.map((error) => ({
+    path: error.instanceLocation.replace(/^#/, ''),
+    keyword: error.keyword,
+    message: error.error,
+  }));
   // A property that is missing is reported at its object: show it where the field stands.
   const placed = faults.flatMap(({ path, keyword, message }): Fault[] => {
     const missing = keyword === 'required' ? /"([^"]+)"/.exec(message)?.[1] : undefined;

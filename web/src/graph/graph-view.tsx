@@ -31,18 +31,23 @@ export function GraphView({ definition, marks, onPick }: GraphViewProps): ReactN
   const { yes, no, each } = t.run.graph;
   const graph = useMemo(() => graphOf(definition, { yes, no, each }), [definition, yes, no, each]);
   const places = useMemo(() => placed(graph), [graph]);
-  const nodes = places.map(({ id, label, type, x, y }): StepNodeType => ({ id, type: 'step', position: { x, y }, width: NODE_WIDTH, height: NODE_HEIGHT, data: { label, type, mark: marks?.get(id) } }));
-  const edges = graph.edges.map(
-    ({ from, to, label, back }): Edge => ({
-      id: `${from}-${to}-${label}`,
-      source: from,
-      target: to,
-      label,
-      type: 'smoothstep',
-      className: back ? (styles['back'] ?? '') : '',
-      markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14 },
-    }),
-  );
+  const nodes = places.map(({ id, label, type, x, y }): StepNodeType => ({
+    id,
+    type: 'step',
+    position: { x, y },
+    width: NODE_WIDTH,
+    height: NODE_HEIGHT,
+    data: { label, type, mark: marks?.get(id) },
+  }));
+  const edges = graph.edges.map(({ from, to, label, back }): Edge => ({
+    id: `${from}-${to}-${label}`,
+    source: from,
+    target: to,
+    label,
+    type: 'smoothstep',
+    className: back ? (styles['back'] ?? '') : '',
+    markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14 },
+  }));
   return (
     <div className={styles['graph']} role="group" aria-label={t.run.graph.label}>
       <ReactFlow

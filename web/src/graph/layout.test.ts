@@ -4,7 +4,10 @@ import { graphOf, placed } from './layout.ts';
 
 const words = { yes: 'yes', no: 'no', each: 'each' };
 const step = (id: string): StepConfig => ({ id, type: 'action' });
-const edges = (steps: readonly StepConfig[]): string[] => graphOf({ steps: [...steps] }, words).edges.map((edge) => `${edge.from}${edge.back ? '⤴' : '→'}${edge.to}${edge.label === '' ? '' : ` (${edge.label})`}`);
+const edges = (steps: readonly StepConfig[]): string[] =>
+  graphOf({ steps: [...steps] }, words).edges.map(
+    (edge) => `${edge.from}${edge.back ? '⤴' : '→'}${edge.to}${edge.label === '' ? '' : ` (${edge.label})`}`,
+  );
 
 test('both sides of a condition lead on, also the one that is missing', () => {
   const check: StepConfig = { id: 'check', type: 'condition', if: 'true', then: [step('a')] };

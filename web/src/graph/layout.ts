@@ -61,7 +61,10 @@ function exitsOf(building: Building, step: StepConfig): readonly Exit[] {
   const { words } = building;
   const plain: readonly Exit[] = [{ from: step.id, label: '' }];
   if (isCondition(step)) {
-    return [...addList(building, step.then, [{ from: step.id, label: words.yes }]), ...addList(building, step.else ?? [], [{ from: step.id, label: words.no }])];
+    return [
+      ...addList(building, step.then, [{ from: step.id, label: words.yes }]),
+      ...addList(building, step.else ?? [], [{ from: step.id, label: words.no }]),
+    ];
   }
   if (isParallel(step)) {
     return Object.entries(step.branches).flatMap(([name, list]) => addList(building, list, [{ from: step.id, label: name }]));

@@ -142,7 +142,17 @@ function Body({ view, shown, intact }: BodyProps): ReactNode {
       <p className="small soft">
         {t.approval.digest}: <code>{approval.digest.slice(0, 16)}</code>
       </p>
-      {able ? <DecisionBar view={view} original={shown.values ?? null} {...(changed ? { corrected: values } : {})} effect={shown.effect} check={check} /> : <NextRequest current={approval.approvalId} />}
+      {able ? (
+        <DecisionBar
+          view={view}
+          original={shown.values ?? null}
+          {...(changed ? { corrected: values } : {})}
+          effect={shown.effect}
+          check={check}
+        />
+      ) : (
+        <NextRequest current={approval.approvalId} />
+      )}
     </>
   );
 }

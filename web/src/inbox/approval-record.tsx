@@ -17,7 +17,9 @@ import styles from './approval-page.module.css';
 /** "finance", "Ada or Ben": whom a panel asks, in words. */
 function whom(approvers: Approvers, people: People, t: Catalogue): string {
   const users = (approvers.users ?? []).map((uid) => people.nameOf(uid));
-  const roles = (approvers.roles ?? []).map((role) => (Object.hasOwn(t.shell.roles, role) ? t.shell.roles[role as keyof typeof t.shell.roles] : role));
+  const roles = (approvers.roles ?? []).map((role) =>
+    Object.hasOwn(t.shell.roles, role) ? t.shell.roles[role as keyof typeof t.shell.roles] : role,
+  );
   return [...users, ...(approvers.departments ?? []), ...roles].join(', ') || t.approval.whoever;
 }
 
@@ -29,7 +31,10 @@ export function DeadlineSentence({ view }: { readonly view: ApprovalView }): Rea
   const { approval, rules } = view;
   const panel = rules.panels.at(-1);
   const level = rules.agenda?.ladder[0];
-  const then = approval.onDeadline === 'escalate' && level !== undefined ? t.approval.then.escalateTo(whom(level.approvers, people, t)) : t.approval.then[approval.onDeadline];
+  const then =
+    approval.onDeadline === 'escalate' && level !== undefined
+      ? t.approval.then.escalateTo(whom(level.approvers, people, t))
+      : t.approval.then[approval.onDeadline];
   const who = panel === undefined ? t.approval.whoever : whom(panel.approvers, people, t);
   const progress = progressOf(rules.quorum, rules.panels, view.verdicts);
   return (
@@ -102,7 +107,10 @@ function Decision({ verdict, comment }: { readonly verdict: VerdictRecord; reado
       <div className={styles['decision']}>
         <strong>{verdict.name}</strong>
         {others.length === 0 ? null : <span className="soft">{t.approval.forWhom(others.join(', '))}</span>}
-        <Badge tone={!verdict.accepted ? 'idle' : rejecting ? 'bad' : 'good'} icon={!verdict.accepted ? 'minus' : rejecting ? 'cross' : 'check'}>
+        <Badge
+          tone={!verdict.accepted ? 'idle' : rejecting ? 'bad' : 'good'}
+          icon={!verdict.accepted ? 'minus' : rejecting ? 'cross' : 'check'}
+        >
           {outcomeDone(t, verdict.outcome)}
           {verdict.accepted ? '' : ` (${t.approval.notCounted})`}
         </Badge>

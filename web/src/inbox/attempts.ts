@@ -51,7 +51,12 @@ export function noteTurnedAway(accountId: string, approvalId: string, outcome: s
 }
 
 /** `certain`: the server has said which decisions there are, so that one which is not among them was not taken. */
-export function useAttempt(accountId: string, approvalId: string, certain: boolean, mine: Item<DecisionRecord> | undefined): Attempt | undefined {
+export function useAttempt(
+  accountId: string,
+  approvalId: string,
+  certain: boolean,
+  mine: Item<DecisionRecord> | undefined,
+): Attempt | undefined {
   const key = keyOf(accountId, approvalId);
   const subscribe = useCallback((listener: () => void) => {
     listeners.add(listener);

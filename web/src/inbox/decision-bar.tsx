@@ -73,7 +73,14 @@ export function DecisionBar(props: BarProps): ReactNode {
   );
 }
 
-function Confirm({ view, outcome, original, corrected, effect, onDone }: BarProps & { readonly outcome: string; readonly onDone: () => void }): ReactNode {
+function Confirm({
+  view,
+  outcome,
+  original,
+  corrected,
+  effect,
+  onDone,
+}: BarProps & { readonly outcome: string; readonly onDone: () => void }): ReactNode {
   const { t } = useText();
   const { uid } = useUser();
   const { approval } = view;

@@ -34,7 +34,7 @@ function EvidenceView({ item }: { readonly item: Evidence }): ReactNode {
             <div key={index}>
               <dt>{name}</dt>
               <dd>
-                <Cell value={value as Json} />
+                <Cell value={value} />
               </dd>
             </div>
           ))}
@@ -51,9 +51,9 @@ function EvidenceView({ item }: { readonly item: Evidence }): ReactNode {
         </ul>
       );
     case 'diff':
-      return <Changes changes={diffJson(item.before as Json, item.after as Json)} />;
+      return <Changes changes={diffJson(item.before, item.after)} />;
     case 'json':
-      return <JsonView value={item.value as Json} />;
+      return <JsonView value={item.value} />;
   }
 }
 

@@ -46,7 +46,8 @@ export function InboxPage(): ReactNode {
         const first = live.state === 'ready' ? live.value[0] : undefined;
         const focused = document.activeElement;
         if (focused instanceof HTMLAnchorElement) focused.click();
-        else if (first !== undefined) void navigate({ to: '/a/$accountId/approvals/$approvalId', params: { accountId, approvalId: first.id } });
+        else if (first !== undefined)
+          void navigate({ to: '/a/$accountId/approvals/$approvalId', params: { accountId, approvalId: first.id } });
       },
     },
   ]);
@@ -56,7 +57,9 @@ export function InboxPage(): ReactNode {
       <h1>{t.inbox.title}</h1>
       {live.state === 'loading' ? <Loading /> : null}
       {live.state === 'failed' ? <Problem error={live.error} /> : null}
-      {live.state === 'ready' && live.value.length === 0 ? <Empty icon="inbox" title={t.inbox.empty.title} text={t.inbox.empty.text} /> : null}
+      {live.state === 'ready' && live.value.length === 0 ? (
+        <Empty icon="inbox" title={t.inbox.empty.title} text={t.inbox.empty.text} />
+      ) : null}
       {live.state === 'ready' && live.value.length > 0 ? (
         <ul ref={list} className={styles['list']}>
           {live.value.map((item) => (
@@ -86,7 +89,13 @@ function WaitingRow({ item }: { readonly item: Item<ApprovalRecord> }): ReactNod
           {approval.effect === undefined ? null : <span className="soft">{approval.effect}</span>}
         </span>
         <span className={styles['when']}>
-          {urgency === 'late' ? <Badge tone="bad" icon="warn">{t.inbox.overdue}</Badge> : <Due approval={approval} urgent={urgency === 'soon'} />}
+          {urgency === 'late' ? (
+            <Badge tone="bad" icon="warn">
+              {t.inbox.overdue}
+            </Badge>
+          ) : (
+            <Due approval={approval} urgent={urgency === 'soon'} />
+          )}
           {approval.quorum === '"any"' ? null : <OwnAnswer approval={approval} />}
           <span className="small soft">
             {approval.workflowId} · <Ago at={approval.requestedAt} />

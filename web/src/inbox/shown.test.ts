@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { digestOf, parseShown, rulesOf } from './shown.ts';
 
 test('evidence of an unknown kind is counted, not passed over', () => {
-  const shown = parseShown(JSON.stringify({ title: 'Pay', evidence: [{ kind: 'text', text: 'hello' }, { kind: 'hologram' }], values: { amount: 1 } }));
+  const shown = parseShown(
+    JSON.stringify({ title: 'Pay', evidence: [{ kind: 'text', text: 'hello' }, { kind: 'hologram' }], values: { amount: 1 } }),
+  );
   expect(shown.evidence).toEqual([{ kind: 'text', text: 'hello' }]);
   expect(shown.unreadable).toBe(1);
   expect(shown.values).toEqual({ amount: 1 });

@@ -30,8 +30,8 @@ export function parseShown(text: string): Shown {
     evidence: items.flatMap((item) => (item.success ? [item.data] : [])),
     unreadable: items.filter((item) => !item.success).length,
     ...(effect === undefined || effect === null ? {} : { effect }),
-    ...(form === undefined || form === null ? {} : { form: form as Json }),
-    ...(values === undefined || values === null ? {} : { values: values as Json }),
+    ...(form === undefined || form === null ? {} : { form }),
+    ...(values === undefined || values === null ? {} : { values }),
   };
 }
 
@@ -52,7 +52,11 @@ export function rulesOf(approval: Pick<ApprovalRecord, 'approvers' | 'quorum' | 
   const panels = panelSchema.array().safeParse(parsed(approval.approvers));
   const quorum = quorumSchema.safeParse(parsed(approval.quorum));
   const agenda = agendaSchema.safeParse(parsed(approval.schedule));
-  return { panels: panels.success ? panels.data : [], quorum: quorum.success ? quorum.data : 'any', agenda: agenda.success ? agenda.data : undefined };
+  return {
+    panels: panels.success ? panels.data : [],
+    quorum: quorum.success ? quorum.data : 'any',
+    agenda: agenda.success ? agenda.data : undefined,
+  };
 }
 
 function parsed(text: string): unknown {

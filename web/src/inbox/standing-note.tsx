@@ -24,11 +24,26 @@ export function StandingNote({ view }: { readonly view: ApprovalView }): ReactNo
     case 'received':
       return <Note tone="run" icon="clock" {...words.received} />;
     case 'accepted':
-      return <Note tone="good" icon="check" title={words.accepted(outcomeDone(t, standing.outcome))} text={approval.status === 'pending' ? words.acceptedOthers : ''} />;
+      return (
+        <Note
+          tone="good"
+          icon="check"
+          title={words.accepted(outcomeDone(t, standing.outcome))}
+          text={approval.status === 'pending' ? words.acceptedOthers : ''}
+        />
+      );
     case 'refused':
-      return how === undefined ? <Note tone="wait" icon="info" title={words.refused} text={standing.reason} /> : <Note tone="idle" icon="info" title={how} text={words.alreadyText} />;
+      return how === undefined ? (
+        <Note tone="wait" icon="info" title={words.refused} text={standing.reason} />
+      ) : (
+        <Note tone="idle" icon="info" title={how} text={words.alreadyText} />
+      );
     case 'turned_away':
-      return how === undefined ? <Note tone="wait" icon="info" title={words.turnedAway} text={words.turnedAwayText} /> : <Note tone="idle" icon="info" title={how} text={words.alreadyText} />;
+      return how === undefined ? (
+        <Note tone="wait" icon="info" title={words.turnedAway} text={words.turnedAwayText} />
+      ) : (
+        <Note tone="idle" icon="info" title={how} text={words.alreadyText} />
+      );
     case 'ended':
       return <Note tone="idle" icon="info" title={how ?? words.ended} />;
     case 'taken':

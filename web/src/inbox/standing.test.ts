@@ -29,8 +29,27 @@ const approval = {
   schedule: '{}',
   level: 0,
 } as ApprovalRecord;
-const decision: DecisionRecord = { v: 1, accountId: 'acme', approvalId: 'a1', by: 'me', outcome: 'approve', digest: approval.digest, at: null };
-const verdict: VerdictRecord = { v: 1, accountId: 'acme', approvalId: 'a1', by: 'me', name: 'Me', outcome: 'approve', seats: ['me'], accepted: true, decidedAt: 5_000, at: 5_100 };
+const decision: DecisionRecord = {
+  v: 1,
+  accountId: 'acme',
+  approvalId: 'a1',
+  by: 'me',
+  outcome: 'approve',
+  digest: approval.digest,
+  at: null,
+};
+const verdict: VerdictRecord = {
+  v: 1,
+  accountId: 'acme',
+  approvalId: 'a1',
+  by: 'me',
+  name: 'Me',
+  outcome: 'approve',
+  seats: ['me'],
+  accepted: true,
+  decidedAt: 5_000,
+  at: 5_100,
+};
 const nothing: Own = { uid: 'me', decision: undefined, verdict: undefined, attempt: undefined };
 
 describe('the reader’s own part', () => {
@@ -47,12 +66,20 @@ describe('the reader’s own part', () => {
     expect(standingOf(approval, { ...nothing, attempt }, 1).kind).toBe('sending');
     expect(standingOf(approval, { ...nothing, attempt, decision: { value: decision, pending: true } }, 1).kind).toBe('sending');
     expect(standingOf(approval, { ...nothing, decision: { value: decision, pending: false } }, 1).kind).toBe('received');
-    expect(standingOf(approval, { ...nothing, decision: { value: decision, pending: false }, verdict }, 1)).toEqual({ kind: 'accepted', outcome: 'approve', at: 5_000 });
+    expect(standingOf(approval, { ...nothing, decision: { value: decision, pending: false }, verdict }, 1)).toEqual({
+      kind: 'accepted',
+      outcome: 'approve',
+      at: 5_000,
+    });
   });
 
   test('A5 a decision that came second is refused with the engine’s sentence', () => {
     const late = { ...verdict, accepted: false, reason: 'already decided by Ada (reject)' };
-    const standing = standingOf({ ...approval, status: 'decided' }, { ...nothing, decision: { value: decision, pending: false }, verdict: late }, 1);
+    const standing = standingOf(
+      { ...approval, status: 'decided' },
+      { ...nothing, decision: { value: decision, pending: false }, verdict: late },
+      1,
+    );
     expect(standing).toEqual({ kind: 'refused', outcome: 'approve', reason: 'already decided by Ada (reject)' });
     expect(mayDecide(standing, approval)).toBe(false);
   });
@@ -67,11 +94,27 @@ describe('the reader’s own part', () => {
 
 test('progress counts agreement by each rule; rejections, abstentions and refused decisions do not count', () => {
   const panel = { approvers: {}, quorum: 'all' as const, seats: ['me', 'ada', 'bob'] };
-  const others: VerdictRecord[] = [verdict, { ...verdict, by: 'ada', outcome: 'reject', seats: ['ada'] }, { ...verdict, by: 'bob', outcome: 'abstain', seats: ['bob'] }, { ...verdict, by: 'eve', accepted: false, seats: [] }];
+  const others: VerdictRecord[] = [
+    verdict,
+    { ...verdict, by: 'ada', outcome: 'reject', seats: ['ada'] },
+    { ...verdict, by: 'bob', outcome: 'abstain', seats: ['bob'] },
+    { ...verdict, by: 'eve', accepted: false, seats: [] },
+  ];
   expect(progressOf('any', [panel], [])).toEqual({ agreed: 0, needed: 1 });
   expect(progressOf('all', [panel], others)).toEqual({ agreed: 1, needed: 3 });
   expect(progressOf({ quorum: 2 }, [panel], others)).toEqual({ agreed: 1, needed: 2 });
-  expect(progressOf({ groups: [{ name: 'finance', approvers: {}, min: 1 }, { name: 'legal', approvers: {}, min: 2 }] }, [panel], others)).toMatchObject({ agreed: 1, needed: 3 });
+  expect(
+    progressOf(
+      {
+        groups: [
+          { name: 'finance', approvers: {}, min: 1 },
+          { name: 'legal', approvers: {}, min: 2 },
+        ],
+      },
+      [panel],
+      others,
+    ),
+  ).toMatchObject({ agreed: 1, needed: 3 });
 });
 
 test('urgency follows the deadline', () => {

@@ -57,7 +57,9 @@ export interface Progress {
 
 /** How many have agreed, of how many that are needed, on the first panel. */
 export function progressOf(quorum: QuorumRule, panels: readonly Panel[], verdicts: readonly VerdictRecord[]): Progress {
-  const agreeing = verdicts.filter((verdict) => verdict.accepted && !rejectingOutcomes.has(verdict.outcome) && verdict.outcome !== 'abstain');
+  const agreeing = verdicts.filter(
+    (verdict) => verdict.accepted && !rejectingOutcomes.has(verdict.outcome) && verdict.outcome !== 'abstain',
+  );
   const seats = panels[0]?.seats ?? [];
   const taken = new Set(agreeing.flatMap((verdict) => verdict.seats));
   if (quorum === 'any') return { agreed: Math.min(1, agreeing.length), needed: 1 };

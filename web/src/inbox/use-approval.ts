@@ -68,11 +68,11 @@ export function useShown(approval: ApprovalRecord): ShownState {
       const text = await payloadText({ accountId, runId }, shown);
       return { state: 'ready', shown: parseShown(text), intact: (await digestOf(text)) === digest };
     };
-    load()
-      .catch((error: unknown): ShownState => ({ state: 'failed', error }))
-      .then((next) => {
-        if (current) setResult(next);
-      });
+    const show = async (): Promise<void> => {
+      const next = await load().catch((error: unknown): ShownState => ({ state: 'failed', error }));
+      if (current) setResult(next);
+    };
+    void show();
     return () => {
       current = false;
     };

@@ -63,9 +63,15 @@ const SLOWEST = 8;
 const failures = new Set(['failed', 'rejected', 'needs_resolution', 'diverged']);
 
 /** Adds the days up, for all workflows or one; oldest day first. */
-export function figuresOf(records: readonly { readonly day: string; readonly record: MetricsRecord }[], workflow: string | undefined): Figures {
+export function figuresOf(
+  records: readonly { readonly day: string; readonly record: MetricsRecord }[],
+  workflow: string | undefined,
+): Figures {
   const sorted = [...records].sort((a, b) => (a.day < b.day ? -1 : 1));
-  const chosen = sorted.map(({ day, record }) => ({ day, all: Object.entries(record.workflows).flatMap(([id, figures]) => (workflow === undefined || id === workflow ? [figures] : [])) }));
+  const chosen = sorted.map(({ day, record }) => ({
+    day,
+    all: Object.entries(record.workflows).flatMap(([id, figures]) => (workflow === undefined || id === workflow ? [figures] : [])),
+  }));
   const everything = chosen.flatMap(({ all }) => all);
   const ended = sum(everything, endedRuns);
   return {
@@ -78,8 +84,14 @@ export function figuresOf(records: readonly { readonly day: string; readonly rec
     ended,
     retries: sum(everything, (each) => each.retries),
     prevented: sum(everything, (each) => each.preventedEffects),
-    meanMs: mean(sum(everything, (each) => each.durationMs), ended),
-    humanWaitMs: mean(sum(everything, (each) => each.humanWaitMs), sum(everything, (each) => each.humanWaits)),
+    meanMs: mean(
+      sum(everything, (each) => each.durationMs),
+      ended,
+    ),
+    humanWaitMs: mean(
+      sum(everything, (each) => each.humanWaitMs),
+      sum(everything, (each) => each.humanWaits),
+    ),
     tokens: sum(everything, (each) => each.tokens),
     costUsd: sum(everything, (each) => each.costMicroUsd) / 1_000_000,
   };
@@ -89,7 +101,18 @@ function dayOf(day: string, all: readonly WorkflowFigures[]): Day {
   const completed = sum(all, (each) => each.runs['completed'] ?? 0);
   const failed = sum(all, failedRuns);
   const ended = sum(all, endedRuns);
-  return { day, completed, failed, other: ended - completed - failed, meanMinutes: mean(sum(all, (each) => each.durationMs), ended) / 60_000, costUsd: sum(all, (each) => each.costMicroUsd) / 1_000_000 };
+  return {
+    day,
+    completed,
+    failed,
+    other: ended - completed - failed,
+    meanMinutes:
+      mean(
+        sum(all, (each) => each.durationMs),
+        ended,
+      ) / 60_000,
+    costUsd: sum(all, (each) => each.costMicroUsd) / 1_000_000,
+  };
 }
 
 function slowestOf(all: readonly WorkflowFigures[]): readonly SlowStep[] {

@@ -21,10 +21,20 @@ export function NumbersPage(): ReactNode {
   const navigate = useNavigate();
   const { days = 30, workflow } = useSearch({ from: '/a/$accountId/numbers' });
   const live = useLiveList(queries.metrics(accountId, days), metricsShape);
-  const figures = useMemo(() => (live.state === 'ready' ? figuresOf(live.value.map((item) => ({ day: item.id, record: item.value })), workflow) : undefined), [live, workflow]);
+  const figures = useMemo(
+    () =>
+      live.state === 'ready'
+        ? figuresOf(
+            live.value.map((item) => ({ day: item.id, record: item.value })),
+            workflow,
+          )
+        : undefined,
+    [live, workflow],
+  );
   usePageTitle(t.numbers.title);
   useFocusOnArrival('numbers');
-  const set = (next: { days?: number; workflow?: string }): void => void navigate({ from: '/a/$accountId/numbers', to: '.', search: next, replace: true });
+  const set = (next: { days?: number; workflow?: string }): void =>
+    void navigate({ from: '/a/$accountId/numbers', to: '.', search: next, replace: true });
   return (
     <div className={styles['page']}>
       <h1>{t.numbers.title}</h1>
@@ -44,7 +54,9 @@ export function NumbersPage(): ReactNode {
       </div>
       {live.state === 'loading' ? <Loading /> : null}
       {live.state === 'failed' ? <Problem error={live.error} /> : null}
-      {live.state === 'ready' && live.value.length === 0 ? <Empty icon="chart" title={t.numbers.none.title} text={t.numbers.none.text} /> : null}
+      {live.state === 'ready' && live.value.length === 0 ? (
+        <Empty icon="chart" title={t.numbers.none.title} text={t.numbers.none.text} />
+      ) : null}
       {figures !== undefined && figures.days.length > 0 ? <Shown figures={figures} /> : null}
     </div>
   );
@@ -78,13 +90,29 @@ function Shown({ figures }: { readonly figures: Figures }): ReactNode {
         <section className={styles['chart']}>
           <h2>{charts.duration}</h2>
           <div aria-hidden="true">
-            <LineChart h={200} data={days} dataKey="label" curveType="linear" withDots={false} series={[{ name: 'meanMinutes', label: t.numbers.mean, color: 'var(--bar-run)' }]} valueFormatter={(value) => format.number(value, 1)} />
+            <LineChart
+              h={200}
+              data={days}
+              dataKey="label"
+              curveType="linear"
+              withDots={false}
+              series={[{ name: 'meanMinutes', label: t.numbers.mean, color: 'var(--bar-run)' }]}
+              valueFormatter={(value) => format.number(value, 1)}
+            />
           </div>
         </section>
         <section className={styles['chart']}>
           <h2>{charts.cost}</h2>
           <div aria-hidden="true">
-            <LineChart h={200} data={days} dataKey="label" curveType="linear" withDots={false} series={[{ name: 'costUsd', label: t.numbers.figures.cost, color: 'var(--bar-wait)' }]} valueFormatter={(value) => format.money(value)} />
+            <LineChart
+              h={200}
+              data={days}
+              dataKey="label"
+              curveType="linear"
+              withDots={false}
+              series={[{ name: 'costUsd', label: t.numbers.figures.cost, color: 'var(--bar-wait)' }]}
+              valueFormatter={(value) => format.money(value)}
+            />
           </div>
         </section>
       </div>

@@ -71,7 +71,14 @@ function JobRow({ job, onChanged }: { readonly job: BulkJob; readonly onChanged:
             {job.refused > 0 ? `, ${words.refused(job.refused)}` : ''}
           </span>
         </div>
-        <div className={styles['bar']} role="progressbar" aria-label={job.kind} aria-valuemin={0} aria-valuemax={job.total} aria-valuenow={job.done + job.refused}>
+        <div
+          className={styles['bar']}
+          role="progressbar"
+          aria-label={job.kind}
+          aria-valuemin={0}
+          aria-valuemax={job.total}
+          aria-valuenow={job.done + job.refused}
+        >
           <i style={{ width: `${share * 100}%` }} />
         </div>
         {problem === undefined ? null : <Problem error={problem} compact />}
@@ -107,7 +114,12 @@ function StartForm({ onStarted }: { readonly onStarted: () => void }): ReactNode
       }}
     >
       <div className={styles['row']}>
-        <NativeSelect label={words.command} value={kind} onChange={(event) => setKind(event.currentTarget.value)} data={kinds.map((each) => ({ value: each, label: t.commands.name[each] }))} />
+        <NativeSelect
+          label={words.command}
+          value={kind}
+          onChange={(event) => setKind(event.currentTarget.value)}
+          data={kinds.map((each) => ({ value: each, label: t.commands.name[each] }))}
+        />
         <NativeSelect
           label={t.runs.workflow}
           onChange={(event) => set('workflowId', event.currentTarget.value)}
@@ -116,12 +128,22 @@ function StartForm({ onStarted }: { readonly onStarted: () => void }): ReactNode
         <NativeSelect
           label={t.runs.status}
           onChange={(event) => set('status', event.currentTarget.value)}
-          data={[{ value: '', label: t.runs.anyStatus }, ...runStatuses.map((status) => ({ value: status, label: t.statuses.run[status] }))]}
+          data={[
+            { value: '', label: t.runs.anyStatus },
+            ...runStatuses.map((status) => ({ value: status, label: t.statuses.run[status] })),
+          ]}
         />
         <TextInput type="date" label={t.runs.from} onChange={(event) => set('from', day(event.currentTarget.value))} />
         <TextInput type="date" label={t.runs.until} onChange={(event) => set('until', day(event.currentTarget.value))} />
       </div>
-      <Textarea label={t.commands.reason} required autosize minRows={1} value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
+      <Textarea
+        label={t.commands.reason}
+        required
+        autosize
+        minRows={1}
+        value={reason}
+        onChange={(event) => setReason(event.currentTarget.value)}
+      />
       {narrowed ? null : <p className="small soft">{words.needsFilter}</p>}
       {problem === undefined ? null : <Problem error={problem} compact />}
       <div className={styles['actions']}>

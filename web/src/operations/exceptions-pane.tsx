@@ -69,7 +69,14 @@ function ExceptionRow({ id, exception }: { readonly id: string; readonly excepti
           <details>
             <summary>{t.commands.title}</summary>
             <div className={styles['form']}>
-              <Textarea label={words.note} required autosize minRows={2} value={note} onChange={(event) => setNote(event.currentTarget.value)} />
+              <Textarea
+                label={words.note}
+                required
+                autosize
+                minRows={2}
+                value={note}
+                onChange={(event) => setNote(event.currentTarget.value)}
+              />
               <div className={styles['actions']}>
                 <Button variant="default" loading={busy} disabled={note.trim() === ''} onClick={() => settle('accepted')}>
                   {words.accept}
@@ -115,7 +122,11 @@ function AlertRow({ id, alert }: { readonly id: string; readonly alert: AlertRec
           </span>
         </div>
         <p>{alert.text}</p>
-        <Link to="/a/$accountId/runs/$runId" params={{ accountId, runId: alert.runId }} search={alert.stepKey === undefined ? {} : { step: alert.stepKey }}>
+        <Link
+          to="/a/$accountId/runs/$runId"
+          params={{ accountId, runId: alert.runId }}
+          search={alert.stepKey === undefined ? {} : { step: alert.stepKey }}
+        >
           {words.openRun}
         </Link>
         {problem === undefined ? null : <Problem error={problem} compact />}

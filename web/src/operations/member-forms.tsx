@@ -19,7 +19,13 @@ function list(text: string): string[] {
     .filter((each) => each !== '');
 }
 
-function RoleChoice({ chosen, onChange }: { readonly chosen: readonly Role[]; readonly onChange: (roles: readonly Role[]) => void }): ReactNode {
+function RoleChoice({
+  chosen,
+  onChange,
+}: {
+  readonly chosen: readonly Role[];
+  readonly onChange: (roles: readonly Role[]) => void;
+}): ReactNode {
   const { t } = useText();
   return (
     <fieldset className={styles['roles']}>
@@ -115,9 +121,21 @@ export function DelegationForm({ onDone }: FormProps): ReactNode {
   };
   return (
     <form className={styles['form']} onSubmit={(event) => void send(event)}>
-      <NativeSelect label={words.to} required value={chosen} onChange={(event) => setTo(event.currentTarget.value)} data={others.map((member) => ({ value: member.uid, label: people.nameOf(member.uid) }))} />
+      <NativeSelect
+        label={words.to}
+        required
+        value={chosen}
+        onChange={(event) => setTo(event.currentTarget.value)}
+        data={others.map((member) => ({ value: member.uid, label: people.nameOf(member.uid) }))}
+      />
       <TextInput type="datetime-local" label={words.from} value={from} onChange={(event) => setFrom(event.currentTarget.value)} />
-      <TextInput type="datetime-local" label={words.until} required value={until} onChange={(event) => setUntil(event.currentTarget.value)} />
+      <TextInput
+        type="datetime-local"
+        label={words.until}
+        required
+        value={until}
+        onChange={(event) => setUntil(event.currentTarget.value)}
+      />
       <TextInput label={words.reason} value={reason} maxLength={500} onChange={(event) => setReason(event.currentTarget.value)} />
       {problem === undefined ? null : <Problem error={problem} compact />}
       <Button type="submit" loading={busy} disabled={chosen === '' || until === ''}>

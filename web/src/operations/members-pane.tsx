@@ -73,7 +73,12 @@ function MemberRow({ member, onChange }: { readonly member: MemberRecord; readon
           <p className="small">
             {words.standsIn(people.nameOf(delegation.to), format.moment(delegation.until, now))}{' '}
             {member.uid === me.uid || can('administer') ? (
-              <Button variant="subtle" size="compact-xs" loading={busy} onClick={() => void run('endDelegation', member.uid === me.uid ? {} : { for: member.uid })}>
+              <Button
+                variant="subtle"
+                size="compact-xs"
+                loading={busy}
+                onClick={() => void run('endDelegation', member.uid === me.uid ? {} : { for: member.uid })}
+              >
                 {words.endDelegation}
               </Button>
             ) : null}

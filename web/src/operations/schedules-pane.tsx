@@ -12,7 +12,11 @@ import { toast } from '../ui/toast.tsx';
 import { useCall } from './use-call.ts';
 import styles from './operations.module.css';
 
-const fresh = JSON.stringify({ id: 'every-morning', workflowId: 'my-workflow', cron: '0 7 * * 1-5', zone: 'Europe/Zurich', input: {}, overlap: 'skip' }, null, 2);
+const fresh = JSON.stringify(
+  { id: 'every-morning', workflowId: 'my-workflow', cron: '0 7 * * 1-5', zone: 'Europe/Zurich', input: {}, overlap: 'skip' },
+  null,
+  2,
+);
 
 export function SchedulesPane(): ReactNode {
   const { t, format } = useText();
@@ -72,7 +76,15 @@ function ScheduleForm({ initial, onDone }: { readonly initial: string; readonly 
   };
   return (
     <div className={styles['form']}>
-      <Textarea label={t.operations.schedules.edit} autosize minRows={8} spellCheck={false} value={text} error={schedule === undefined ? t.workflows.editor.notJson : undefined} onChange={(event) => setText(event.currentTarget.value)} />
+      <Textarea
+        label={t.operations.schedules.edit}
+        autosize
+        minRows={8}
+        spellCheck={false}
+        value={text}
+        error={schedule === undefined ? t.workflows.editor.notJson : undefined}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
       {problem === undefined ? null : <Problem error={problem} compact />}
       <Button loading={busy} disabled={schedule === undefined} onClick={() => void save()}>
         {t.operations.schedules.save}

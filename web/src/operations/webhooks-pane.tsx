@@ -92,11 +92,18 @@ function Outbox(): ReactNode {
   return (
     <>
       <div className={styles['row']}>
-        <NativeSelect label={t.runs.status} value={state} onChange={(event) => setState(event.currentTarget.value)} data={[{ value: '', label: words.anyState }, ...states.map((each) => ({ value: each, label: words.states[each] }))]} />
+        <NativeSelect
+          label={t.runs.status}
+          value={state}
+          onChange={(event) => setState(event.currentTarget.value)}
+          data={[{ value: '', label: words.anyState }, ...states.map((each) => ({ value: each, label: words.states[each] }))]}
+        />
       </div>
       {live.state === 'loading' ? <Loading lines={3} /> : null}
       {live.state === 'failed' ? <Problem error={live.error} /> : null}
-      {live.state === 'ready' && live.value.length === 0 ? <Empty icon="external" title={words.noDeliveries.title} text={words.noDeliveries.text} /> : null}
+      {live.state === 'ready' && live.value.length === 0 ? (
+        <Empty icon="external" title={words.noDeliveries.title} text={words.noDeliveries.text} />
+      ) : null}
       <ul className={styles['list']}>
         {(live.state === 'ready' ? live.value : []).map(({ id, value }) => (
           <Delivery key={id} delivery={value} />

@@ -3,7 +3,26 @@ import type { StepRecord } from '@model/step.ts';
 import { activityOf, barsOf } from './bars.ts';
 
 function step(fields: Partial<StepRecord>): StepRecord {
-  return { v: 1, accountId: 'a', runId: 'r', key: 'k', stepId: 'k', type: 'action', kind: 'graph', workflowId: 'w', version: 1, state: 'succeeded', gate: 'open', loops: [], seq: 1, activeMs: 0, attempt: 1, attempts: [], createdAt: 0, ...fields };
+  return {
+    v: 1,
+    accountId: 'a',
+    runId: 'r',
+    key: 'k',
+    stepId: 'k',
+    type: 'action',
+    kind: 'graph',
+    workflowId: 'w',
+    version: 1,
+    state: 'succeeded',
+    gate: 'open',
+    loops: [],
+    seq: 1,
+    activeMs: 0,
+    attempt: 1,
+    attempts: [],
+    createdAt: 0,
+    ...fields,
+  };
 }
 const shape = (record: StepRecord, now = 1_000): string[] => barsOf(record, now).map((bar) => `${bar.kind} ${bar.from}-${bar.to}`);
 
@@ -17,7 +36,10 @@ test('queue time, attempts and the pauses between them are apart', () => {
 
 test('what goes on reaches to now', () => {
   expect(shape(step({ state: 'running', startedAt: 5, attempts: [{ n: 1, startedAt: 5 }] }))).toEqual(['queue 0-5', 'run 5-1000']);
-  expect(shape(step({ state: 'waiting', type: 'approval', startedAt: 5, wait: { kind: 'approval', approvalId: 'a' } }))).toEqual(['queue 0-5', 'wait 5-1000']);
+  expect(shape(step({ state: 'waiting', type: 'approval', startedAt: 5, wait: { kind: 'approval', approvalId: 'a' } }))).toEqual([
+    'queue 0-5',
+    'wait 5-1000',
+  ]);
   expect(shape(step({ state: 'ready' }))).toEqual(['queue 0-1000', 'run 1000-1000']);
 });
 

@@ -22,6 +22,8 @@ test('what did not take effect has no output', () => {
 });
 
 test('only a wait for an event takes one', () => {
-  expect(argument('override_wait', { payload: { paid: true } }, { kind: 'event', waitId: 'w', event: 'paid' })).toBe('{"payload":{"paid":true}}');
+  expect(argument('override_wait', { payload: { paid: true } }, { kind: 'event', waitId: 'w', event: 'paid' })).toBe(
+    '{"payload":{"paid":true}}',
+  );
   expect(argument('override_wait', {}, { kind: 'timer' })).toBeUndefined();
 });

@@ -13,7 +13,7 @@ import { useText } from '../text/text.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Problem } from '../ui/states.tsx';
 import { toast } from '../ui/toast.tsx';
-import { argumentOf, needsOf, type CommandChoices } from './command-argument.ts';
+import { argumentOf, needsOf, type CommandChoices, type Need } from './command-argument.ts';
 import { followCommand } from './follow-command.ts';
 import styles from './run-page.module.css';
 
@@ -38,7 +38,11 @@ export function CommandsDialog({ run, step, open, onClose, chosen }: CommandsPro
   const title = current === undefined ? (step === undefined ? t.commands.title : t.commands.forStep(step.key)) : t.commands.name[current];
   return (
     <Dialog open={open} onClose={close} title={title}>
-      {current === undefined ? <CommandList run={run} step={step} onChoose={setKind} /> : <CommandForm key={current} run={run} step={step} kind={current} onDone={close} />}
+      {current === undefined ? (
+        <CommandList run={run} step={step} onChoose={setKind} />
+      ) : (
+        <CommandForm key={current} run={run} step={step} kind={current} onDone={close} />
+      )}
     </Dialog>
   );
 }
@@ -55,7 +59,9 @@ const wholeRun: ReadonlySet<CommandKind> = new Set(['pause', 'resume', 'cancel',
 function CommandList({ run, step, onChoose }: ListProps): ReactNode {
   const { t } = useText();
   const { can } = useAccount();
-  const all = legalCommands(run, step).filter((each) => (step === undefined ? wholeRun.has(each.kind) || each.allowed : !wholeRun.has(each.kind)));
+  const all = legalCommands(run, step).filter((each) =>
+    step === undefined ? wholeRun.has(each.kind) || each.allowed : !wholeRun.has(each.kind),
+  );
   const operator = can('operate');
   const hint = (each: CommandOption): string => (operator ? t.engine.say(each.reason) : t.commands.onlyOperators);
   return (
@@ -97,7 +103,15 @@ function CommandForm({ run, step, kind, onDone }: FormProps): ReactNode {
     try {
       const { accountId, runId } = run;
       const argument = argumentOf(needs, choices);
-      const id = await writeCommand({ accountId, runId, kind, by: uid, reason: reason.trim(), ...(step === undefined ? {} : { stepKey: step.key }), ...(argument === undefined ? {} : { argument }) });
+      const id = await writeCommand({
+        accountId,
+        runId,
+        kind,
+        by: uid,
+        reason: reason.trim(),
+        ...(step === undefined ? {} : { stepKey: step.key }),
+        ...(argument === undefined ? {} : { argument }),
+      });
       toast('good', words.sent(name));
       followCommand(run, id, (status, result) => toast(status === 'done' ? 'good' : 'bad', words.result(name, result)));
       onDone();
@@ -115,6 +129,42 @@ function CommandForm({ run, step, kind, onDone }: FormProps): ReactNode {
       }}
     >
       <p>{t.engine.say(verdictOn(kind, run, step).reason)}</p>
+      <ArgumentFields needs={needs} choices={choices} change={change} />
+      <Textarea
+        label={words.reason}
+        description={words.reasonHelp}
+        required
+        autosize
+        minRows={2}
+        maxLength={2_000}
+        autoFocus
+        value={reason}
+        onChange={(event) => setReason(event.currentTarget.value)}
+      />
+      {problem === undefined ? null : <Problem error={problem} compact />}
+      <div className={styles['formActions']}>
+        <Button variant="default" onClick={onDone}>
+          {t.common.close}
+        </Button>
+        <Button type="submit" disabled={reason.trim() === ''} color={kind === 'cancel' || kind === 'compensate' ? 'red' : 'kiln'}>
+          {words.confirm(name)}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+interface FieldsProps {
+  readonly needs: readonly Need[];
+  readonly choices: CommandChoices;
+  readonly change: (next: Partial<CommandChoices>) => void;
+}
+
+function ArgumentFields({ needs, choices, change }: FieldsProps): ReactNode {
+  const { t } = useText();
+  const words = t.commands;
+  return (
+    <>
       {needs.includes('outcome') ? (
         <NativeSelect
           label={words.outcome}
@@ -126,25 +176,32 @@ function CommandForm({ run, step, kind, onDone }: FormProps): ReactNode {
           ]}
         />
       ) : null}
-      {needs.includes('compensate') ? <Checkbox label={words.compensate} onChange={(event) => change({ compensate: event.currentTarget.checked })} /> : null}
-      {needs.includes('payload') ? <JsonField label={words.payload} onChange={(payload) => change({ payload })} /> : null}
-      {needs.includes('output') && choices.outcome !== 'failed' ? <JsonField label={words.output} onChange={(output) => change({ output })} /> : null}
-      {needs.includes('input') ? <JsonField label={words.input} onChange={(input) => change({ input })} /> : null}
-      {needs.includes('until') ? <TextInput type="datetime-local" label={words.until} required onChange={(event) => change({ until: new Date(event.currentTarget.value).getTime() })} /> : null}
-      {needs.includes('version') ? (
-        <TextInput type="number" min={1} label={words.targetVersion} placeholder={words.sameVersion} onChange={(event) => change({ version: event.currentTarget.value === '' ? undefined : event.currentTarget.valueAsNumber })} />
+      {needs.includes('compensate') ? (
+        <Checkbox label={words.compensate} onChange={(event) => change({ compensate: event.currentTarget.checked })} />
       ) : null}
-      <Textarea label={words.reason} description={words.reasonHelp} required autosize minRows={2} maxLength={2_000} autoFocus value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
-      {problem === undefined ? null : <Problem error={problem} compact />}
-      <div className={styles['formActions']}>
-        <Button variant="default" onClick={onDone}>
-          {t.common.close}
-        </Button>
-        <Button type="submit" disabled={reason.trim() === ''} color={kind === 'cancel' || kind === 'compensate' ? 'red' : 'kiln'}>
-          {words.confirm(name)}
-        </Button>
-      </div>
-    </form>
+      {needs.includes('payload') ? <JsonField label={words.payload} onChange={(payload) => change({ payload })} /> : null}
+      {needs.includes('output') && choices.outcome !== 'failed' ? (
+        <JsonField label={words.output} onChange={(output) => change({ output })} />
+      ) : null}
+      {needs.includes('input') ? <JsonField label={words.input} onChange={(input) => change({ input })} /> : null}
+      {needs.includes('until') ? (
+        <TextInput
+          type="datetime-local"
+          label={words.until}
+          required
+          onChange={(event) => change({ until: new Date(event.currentTarget.value).getTime() })}
+        />
+      ) : null}
+      {needs.includes('version') ? (
+        <TextInput
+          type="number"
+          min={1}
+          label={words.targetVersion}
+          placeholder={words.sameVersion}
+          onChange={(event) => change({ version: event.currentTarget.value === '' ? undefined : event.currentTarget.valueAsNumber })}
+        />
+      ) : null}
+    </>
   );
 }
 

@@ -19,5 +19,10 @@ export function compareSteps(original: readonly StepRecord[], fork: readonly Ste
 }
 
 function compared(key: string, there: StepRecord | undefined, here: StepRecord | undefined): Compared {
-  return { key, there, here, same: there !== undefined && here !== undefined && there.state === here.state && there.output?.digest === here.output?.digest };
+  return {
+    key,
+    there,
+    here,
+    same: there !== undefined && here !== undefined && there.state === here.state && there.output?.digest === here.output?.digest,
+  };
 }

@@ -19,7 +19,10 @@ import styles from './run-page.module.css';
 export function Compare({ run, steps }: { readonly run: RunRecord; readonly steps: readonly StepRecord[] }): ReactNode {
   const { t } = useText();
   const [onlyDifferences, setOnlyDifferences] = useState(false);
-  const original = useLiveList(run.forkedFrom === undefined ? undefined : queries.steps(run.accountId, run.forkedFrom.runId, undefined), stepShape);
+  const original = useLiveList(
+    run.forkedFrom === undefined ? undefined : queries.steps(run.accountId, run.forkedFrom.runId, undefined),
+    stepShape,
+  );
   if (original.state === 'failed') return <Problem error={original.error} />;
   if (original.state === 'loading') return <Loading />;
   const words = t.run.compare;
@@ -30,7 +33,11 @@ export function Compare({ run, steps }: { readonly run: RunRecord; readonly step
   return (
     <div className={styles['sections']}>
       <p>{words.text}</p>
-      <Checkbox label={words.onlyDifferences} checked={onlyDifferences} onChange={(event) => setOnlyDifferences(event.currentTarget.checked)} />
+      <Checkbox
+        label={words.onlyDifferences}
+        checked={onlyDifferences}
+        onChange={(event) => setOnlyDifferences(event.currentTarget.checked)}
+      />
       <table className={styles['compare']}>
         <thead>
           <tr>

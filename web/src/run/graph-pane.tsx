@@ -34,7 +34,8 @@ export function GraphPane({ run, steps }: { readonly run: RunRecord; readonly st
         marks={marks}
         onPick={(stepId) => {
           const step = all.get(stepId)?.step.key;
-          if (step !== undefined) void navigate({ from: '/a/$accountId/runs/$runId', to: '.', search: { tab: 'steps', step }, replace: true });
+          if (step !== undefined)
+            void navigate({ from: '/a/$accountId/runs/$runId', to: '.', search: { tab: 'steps', step }, replace: true });
         }}
       />
     </>

@@ -33,6 +33,9 @@ export function standings(steps: readonly StepRecord[]): ReadonlyMap<string, Sta
 
 export function marksOf(all: ReadonlyMap<string, Standing>, t: Catalogue): ReadonlyMap<string, Mark> {
   return new Map(
-    [...all].map(([stepId, { step, done, total }]) => [stepId, { ...stepLook(step.state), word: t.statuses.step[step.state], note: total > 1 ? t.run.graph.done(done) : '' }]),
+    [...all].map(([stepId, { step, done, total }]) => [
+      stepId,
+      { ...stepLook(step.state), word: t.statuses.step[step.state], note: total > 1 ? t.run.graph.done(done) : '' },
+    ]),
   );
 }

@@ -31,13 +31,23 @@ export function RunHead({ run }: { readonly run: RunRecord }): ReactNode {
         <h1>{run.workflowId}</h1>
         <RunBadge status={run.status} waiting={run.pendingApprovals > 0} pill />
         {run.reconciliation === undefined ? null : (
-          <Badge tone={run.reconciliation === 'mismatch' ? 'bad' : run.reconciliation === 'pending' ? 'idle' : 'good'} icon={run.reconciliation === 'mismatch' ? 'warn' : 'check'} pill>
+          <Badge
+            tone={run.reconciliation === 'mismatch' ? 'bad' : run.reconciliation === 'pending' ? 'idle' : 'good'}
+            icon={run.reconciliation === 'mismatch' ? 'warn' : 'check'}
+            pill
+          >
             {t.statuses.reconciliation[run.reconciliation]}
           </Badge>
         )}
         <div className={styles['actions']}>
           {quick.map((kind) => (
-            <Button key={kind} variant="default" size="compact-md" leftSection={<Icon name={kind === 'pause' ? 'pause' : kind === 'resume' ? 'play' : 'ban'} size={16} />} onClick={() => setAsking(kind)}>
+            <Button
+              key={kind}
+              variant="default"
+              size="compact-md"
+              leftSection={<Icon name={kind === 'pause' ? 'pause' : kind === 'resume' ? 'play' : 'ban'} size={16} />}
+              onClick={() => setAsking(kind)}
+            >
               {t.commands.name[kind]}
             </Button>
           ))}
@@ -49,7 +59,12 @@ export function RunHead({ run }: { readonly run: RunRecord }): ReactNode {
       {run.status === 'running' ? null : <p>{t.statuses.runSentence[run.status]}</p>}
       <Facts run={run} />
       <RunError run={run} />
-      <CommandsDialog run={run} open={asking !== undefined} onClose={() => setAsking(undefined)} {...(asking === undefined || asking === 'all' ? {} : { chosen: asking })} />
+      <CommandsDialog
+        run={run}
+        open={asking !== undefined}
+        onClose={() => setAsking(undefined)}
+        {...(asking === undefined || asking === 'all' ? {} : { chosen: asking })}
+      />
     </header>
   );
 }
@@ -105,7 +120,11 @@ function Facts({ run }: { readonly run: RunRecord }): ReactNode {
       {run.forkedFrom === undefined ? null : (
         <div>
           <dt>
-            <Link to="/a/$accountId/runs/$runId" params={{ accountId, runId: run.forkedFrom.runId }} search={{ step: run.forkedFrom.stepKey }}>
+            <Link
+              to="/a/$accountId/runs/$runId"
+              params={{ accountId, runId: run.forkedFrom.runId }}
+              search={{ step: run.forkedFrom.stepKey }}
+            >
               {words.forkedFrom}
             </Link>
           </dt>

@@ -25,7 +25,12 @@ export function RunHistory({ run }: { readonly run: RunRecord }): ReactNode {
   const commands = useLiveList(queries.commands(run.accountId, run.runId), commandShape);
   if (history.state === 'failed') return <Problem error={history.error} />;
   if (history.state === 'loading') return <Loading />;
-  const entries: Line[] = history.value.map(({ id, value }) => ({ id, at: value.at, text: value.text, note: value.by === 'system' ? '' : people.nameOf(value.by) }));
+  const entries: Line[] = history.value.map(({ id, value }) => ({
+    id,
+    at: value.at,
+    text: value.text,
+    note: value.by === 'system' ? '' : people.nameOf(value.by),
+  }));
   const asked: Line[] = (commands.state === 'ready' ? commands.value : []).map(({ id, value }) => ({
     id,
     at: millisOf(value.at),

@@ -3,7 +3,13 @@ import { takeApart } from './step-key.ts';
 
 const shape = (key: string): string => {
   const { enclosing, id } = takeApart(key, 'graph');
-  return [...enclosing.map((each) => `${each.ownerKey}→${each.key}:${each.part.kind === 'iteration' ? each.part.index : each.part.kind === 'branch' ? each.part.name : each.part.kind}`), id].join(' ');
+  return [
+    ...enclosing.map(
+      (each) =>
+        `${each.ownerKey}→${each.key}:${each.part.kind === 'iteration' ? each.part.index : each.part.kind === 'branch' ? each.part.name : each.part.kind}`,
+    ),
+    id,
+  ].join(' ');
 };
 
 test('each container on the way is named with the list that the step is in', () => {

@@ -85,7 +85,11 @@ function StepName({ node, iteration }: { readonly node: StepNode; readonly itera
 function ListName({ node }: { readonly node: ListNode }): ReactNode {
   const { t } = useText();
   const { counts } = node;
-  const notes = [t.run.inside(counts.steps), ...(counts.live > 0 ? [t.run.insideLive(counts.live)] : []), ...(counts.failed > 0 ? [t.run.insideFailed(counts.failed)] : [])];
+  const notes = [
+    t.run.inside(counts.steps),
+    ...(counts.live > 0 ? [t.run.insideLive(counts.live)] : []),
+    ...(counts.failed > 0 ? [t.run.insideFailed(counts.failed)] : []),
+  ];
   return (
     <>
       <span className={styles['label']}>{labelOf(node, t)}</span>
@@ -116,6 +120,13 @@ function Bars({ node, scale }: { readonly node: StepNode; readonly scale: TimeSc
   if (record === undefined) return null;
   return barsOf(record, Math.min(now, scale.to)).map((bar, index) => {
     const left = scale.at(bar.from);
-    return <i key={index} className={styles['bar']} data-kind={bar.kind} style={{ left: `${left * 100}%`, width: `${Math.max(0, scale.at(bar.to) - left) * 100}%` }} />;
+    return (
+      <i
+        key={index}
+        className={styles['bar']}
+        data-kind={bar.kind}
+        style={{ left: `${left * 100}%`, width: `${Math.max(0, scale.at(bar.to) - left) * 100}%` }}
+      />
+    );
   });
 }

@@ -33,7 +33,12 @@ export function StepTree(props: TreeProps): ReactNode {
   const id = useId();
   const scroller = useRef<HTMLDivElement>(null);
   const scale = useScale(props);
-  const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_HEIGHT, overscan: 12 });
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 12,
+  });
   const items = virtual.getVirtualItems();
   const lastSeen = items.at(-1)?.index ?? 0;
   const active = rows.findIndex((row) => row.node.key === selected);
@@ -121,9 +126,17 @@ function moveOf(key: string, active: number, rows: readonly Row[]): Move | undef
     case 'End':
       return go(nextStep(rows, rows.length, -1));
     case 'ArrowRight':
-      return row === undefined || row.open === undefined ? undefined : row.open ? go(nextStep(rows, active, 1)) : { kind: 'toggle', key: row.node.key, open: true };
+      return row === undefined || row.open === undefined
+        ? undefined
+        : row.open
+          ? go(nextStep(rows, active, 1))
+          : { kind: 'toggle', key: row.node.key, open: true };
     case 'ArrowLeft':
-      return row === undefined ? undefined : row.open === true ? { kind: 'toggle', key: row.node.key, open: false } : go(parentOf(rows, active));
+      return row === undefined
+        ? undefined
+        : row.open === true
+          ? { kind: 'toggle', key: row.node.key, open: false }
+          : go(parentOf(rows, active));
     default:
       return undefined;
   }
@@ -155,7 +168,10 @@ function useScale({ steps, run }: TreeProps): TimeScale {
   const now = useNow(5_000);
   const until = goesOn ? now : (run.endedAt ?? now);
   return useMemo(() => {
-    const last = steps.reduce((latest, step) => Math.max(latest, step.endedAt ?? (isLive(step.state) ? until : step.createdAt)), run.createdAt);
+    const last = steps.reduce(
+      (latest, step) => Math.max(latest, step.endedAt ?? (isLive(step.state) ? until : step.createdAt)),
+      run.createdAt,
+    );
     const activity = steps.flatMap((step) => activityOf(step, until));
     return timeScale(goesOn ? [...activity, { from: until, to: until }] : activity, { from: run.createdAt, to: goesOn ? until : last });
   }, [steps, run.createdAt, until, goesOn]);
@@ -169,7 +185,12 @@ function Axis({ scale }: { readonly scale: TimeScale }): ReactNode {
       <div className={styles['line']}>
         <span className={styles['start']}>{format.clock(scale.from)}</span>
         {labelled(scale).map((gap) => (
-          <span key={gap.from} className={styles['gapLabel']} style={{ left: `${(gap.left + gap.width / 2) * 100}%` }} title={t.run.pressed(format.duration(gap.to - gap.from))}>
+          <span
+            key={gap.from}
+            className={styles['gapLabel']}
+            style={{ left: `${(gap.left + gap.width / 2) * 100}%` }}
+            title={t.run.pressed(format.duration(gap.to - gap.from))}
+          >
             {format.duration(gap.to - gap.from)}
           </span>
         ))}

@@ -31,7 +31,7 @@ export function StepsPane({ run, steps }: PaneProps): ReactNode {
   const search = useSearch({ from: '/a/$accountId/runs/$runId' });
   const select = useSelect();
   const [chosen, setChosen] = useState<ReadonlyMap<string, boolean>>(new Map());
-  const narrow = useMediaQuery('(max-width: 60em)') === true;
+  const narrow = useMediaQuery('(max-width: 60em)');
   const linked = useLiveDoc(search.step === undefined ? undefined : paths.step(run.accountId, run.runId, search.step), stepShape);
   const selected = linked.state === 'ready' ? linked.value?.value : undefined;
   const failedOnly = search.failed === true;
@@ -39,7 +39,10 @@ export function StepsPane({ run, steps }: PaneProps): ReactNode {
 
   const all = useMemo(() => withLinked(steps.steps, selected), [steps.steps, selected]);
   const tree = useMemo(() => buildTree(all), [all]);
-  const opened = useMemo(() => (search.step === undefined ? chosen : withAncestors(chosen, search.step, run.kind)), [chosen, search.step, run.kind]);
+  const opened = useMemo(
+    () => (search.step === undefined ? chosen : withAncestors(chosen, search.step, run.kind)),
+    [chosen, search.step, run.kind],
+  );
   const rows = useMemo(() => rowsOf(tree, { chosen: opened, failedOnly }), [tree, opened, failedOnly]);
 
   if (steps.error !== undefined) return <Problem error={steps.error} />;
@@ -76,7 +79,15 @@ export function StepsPane({ run, steps }: PaneProps): ReactNode {
   );
 }
 
-function Details({ run, state, step }: { readonly run: RunRecord; readonly state: 'loading' | 'failed' | 'ready'; readonly step: StepRecord | undefined }): ReactNode {
+function Details({
+  run,
+  state,
+  step,
+}: {
+  readonly run: RunRecord;
+  readonly state: 'loading' | 'failed' | 'ready';
+  readonly step: StepRecord | undefined;
+}): ReactNode {
   const { t } = useText();
   if (state === 'loading') return <Loading lines={4} />;
   if (step === undefined) return <p className="soft">{t.run.stepMissing}</p>;
@@ -135,7 +146,16 @@ function Tools({ failedOnly, steps }: { readonly failedOnly: boolean; readonly s
           find();
         }}
       >
-        <TextInput ref={input} type="search" size="xs" aria-label={t.run.find} placeholder={`${t.run.find} (/)`} leftSection={<Icon name="search" size={16} />} value={wanted} onChange={(event) => setWanted(event.currentTarget.value)} />
+        <TextInput
+          ref={input}
+          type="search"
+          size="xs"
+          aria-label={t.run.find}
+          placeholder={`${t.run.find} (/)`}
+          leftSection={<Icon name="search" size={16} />}
+          value={wanted}
+          onChange={(event) => setWanted(event.currentTarget.value)}
+        />
       </form>
       <Checkbox
         size="xs"

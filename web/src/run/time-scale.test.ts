@@ -4,13 +4,25 @@ import { timeScale } from './time-scale.ts';
 const HOUR = 3_600_000;
 
 test('without long gaps time is proportional', () => {
-  const scale = timeScale([{ from: 0, to: 500 }, { from: 600, to: 1_000 }], { from: 0, to: 1_000 });
+  const scale = timeScale(
+    [
+      { from: 0, to: 500 },
+      { from: 600, to: 1_000 },
+    ],
+    { from: 0, to: 1_000 },
+  );
   expect(scale.gaps).toEqual([]);
   expect([0, 250, 500, 1_000].map((time) => scale.at(time))).toEqual([0, 0.25, 0.5, 1]);
 });
 
 test('an hour of waiting takes little room, and the work on both sides keeps its proportions', () => {
-  const scale = timeScale([{ from: 0, to: 1_000 }, { from: HOUR, to: HOUR + 3_000 }], { from: 0, to: HOUR + 3_000 });
+  const scale = timeScale(
+    [
+      { from: 0, to: 1_000 },
+      { from: HOUR, to: HOUR + 3_000 },
+    ],
+    { from: 0, to: HOUR + 3_000 },
+  );
   expect(scale.gaps).toHaveLength(1);
   const work = scale.at(1_000) - scale.at(0);
   const later = scale.at(HOUR + 3_000) - scale.at(HOUR);

@@ -3,11 +3,34 @@ import type { StepRecord, StepState } from '@model/step.ts';
 import { ancestorsOf, buildTree, rowsOf, type Row } from './tree.ts';
 
 function step(key: string, state: StepState = 'succeeded', rest: Partial<StepRecord> = {}): StepRecord {
-  return { v: 1, accountId: 'a', runId: 'r', key, stepId: key, type: 'action', kind: 'graph', workflowId: 'w', version: 1, state, gate: 'open', loops: [], seq: 1, activeMs: 0, attempt: 1, attempts: [], createdAt: 1, ...rest };
+  return {
+    v: 1,
+    accountId: 'a',
+    runId: 'r',
+    key,
+    stepId: key,
+    type: 'action',
+    kind: 'graph',
+    workflowId: 'w',
+    version: 1,
+    state,
+    gate: 'open',
+    loops: [],
+    seq: 1,
+    activeMs: 0,
+    attempt: 1,
+    attempts: [],
+    createdAt: 1,
+    ...rest,
+  };
 }
 
 const nothing = { chosen: new Map<string, boolean>(), failedOnly: false };
-const text = (rows: readonly Row[]): string[] => rows.map((row) => `${'  '.repeat(row.depth)}${row.iteration === undefined ? '' : `[${row.iteration}] `}${row.node.key}${row.open === undefined ? '' : row.open ? ' -' : ' +'}`);
+const text = (rows: readonly Row[]): string[] =>
+  rows.map(
+    (row) =>
+      `${'  '.repeat(row.depth)}${row.iteration === undefined ? '' : `[${row.iteration}] `}${row.node.key}${row.open === undefined ? '' : row.open ? ' -' : ' +'}`,
+  );
 const loop = (count: number, inner: readonly string[], state: (index: number) => StepState = () => 'succeeded'): StepRecord[] => [
   step('each', 'waiting'),
   ...Array.from({ length: count }, (_, index) => inner.map((id) => step(`each[${index}].${id}`, state(index)))).flat(),
@@ -15,9 +38,19 @@ const loop = (count: number, inner: readonly string[], state: (index: number) =>
 
 describe('rows', () => {
   test('branches have rows, the taken side of a condition has not, joins are left out', () => {
-    const join = step('fan.$join', 'succeeded', { join: { owner: 'fan', ownerKey: 'fan', reason: 'complete', lane: 0, seqSum: 1, lanes: 2 } });
+    const join = step('fan.$join', 'succeeded', {
+      join: { owner: 'fan', ownerKey: 'fan', reason: 'complete', lane: 0, seqSum: 1, lanes: 2 },
+    });
     const tree = buildTree([step('fan'), step('fan.left.a'), step('fan.right.b'), join, step('check'), step('check.then.c')]);
-    expect(text(rowsOf(tree, nothing))).toEqual(['fan -', '  fan.left -', '    fan.left.a', '  fan.right -', '    fan.right.b', 'check -', '  check.then.c']);
+    expect(text(rowsOf(tree, nothing))).toEqual([
+      'fan -',
+      '  fan.left -',
+      '    fan.left.a',
+      '  fan.right -',
+      '    fan.right.b',
+      'check -',
+      '  check.then.c',
+    ]);
   });
 
   test('an iteration of one step is that step', () => {
@@ -32,7 +65,15 @@ describe('rows', () => {
   test('a long loop is closed, but shows where it works and where it failed', () => {
     const steps = loop(100, ['a', 'b'], (index) => (index === 40 ? 'failed' : index === 99 ? 'running' : 'succeeded'));
     const rows = text(rowsOf(buildTree(steps), nothing));
-    expect(rows).toEqual(['each +', '  each[40] -', '    each[40].a', '    each[40].b', '  each[99] -', '    each[99].a', '    each[99].b']);
+    expect(rows).toEqual([
+      'each +',
+      '  each[40] -',
+      '    each[40].a',
+      '    each[40].b',
+      '  each[99] -',
+      '    each[99].a',
+      '    each[99].b',
+    ]);
     expect(text(rowsOf(buildTree(steps), { ...nothing, chosen: new Map([['each', false]]) }))).toEqual(['each +']);
     expect(rowsOf(buildTree(steps), { ...nothing, chosen: new Map([['each', true]]) })).toHaveLength(105);
   });

@@ -134,7 +134,10 @@ function addStep(rows: Row[], node: StepNode, depth: number, options: RowOptions
     // A closed loop still shows where it is at work and where it failed.
     const closedByReader = options.chosen.get(node.key) === false;
     if (open === undefined || closedByReader) return;
-    for (const list of ordered(lists).filter((each) => each.counts.live > 0 || each.counts.failed > 0).slice(0, SMALL)) addList(rows, list, depth + 1, options);
+    for (const list of ordered(lists)
+      .filter((each) => each.counts.live > 0 || each.counts.failed > 0)
+      .slice(0, SMALL))
+      addList(rows, list, depth + 1, options);
     return;
   }
   if (open === true) for (const list of ordered(lists)) addList(rows, list, depth + 1, options);

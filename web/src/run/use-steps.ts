@@ -39,11 +39,15 @@ export function useSteps(run: RunRef, failedOnly: boolean): Steps {
     if (before !== undefined && last === undefined) return;
     const page: Page = { items: { state: 'loading' }, stop: undefined };
     pages.current.push(page);
-    page.stop = listen(queries.steps(accountId, runId, last === undefined ? undefined : { createdAt: last.createdAt, key: last.key }), stepShape, (items) => {
-      page.items = items;
-      if (isSettled(items)) page.stop?.();
-      changed();
-    });
+    page.stop = listen(
+      queries.steps(accountId, runId, last === undefined ? undefined : { createdAt: last.createdAt, key: last.key }),
+      stepShape,
+      (items) => {
+        page.items = items;
+        if (isSettled(items)) page.stop?.();
+        changed();
+      },
+    );
   }, [accountId, runId]);
 
   useEffect(() => {
@@ -75,7 +79,12 @@ export function useSteps(run: RunRef, failedOnly: boolean): Steps {
 }
 
 function isSettled(items: Live<readonly Item<StepRecord>[]>): boolean {
-  return items.state === 'ready' && !items.fromCache && items.value.length >= pageSize.steps && items.value.every((item) => !isLive(item.value.state));
+  return (
+    items.state === 'ready' &&
+    !items.fromCache &&
+    items.value.length >= pageSize.steps &&
+    items.value.every((item) => !isLive(item.value.state))
+  );
 }
 
 function valuesOf(live: Live<readonly Item<StepRecord>[]>): readonly StepRecord[] {

@@ -11,7 +11,11 @@ export interface Calm<T> {
  * Rows that are shown stay where they are and are brought up to date in place; new ones wait until the reader asks for them. A row that
  * no longer belongs to the list keeps its last state until then.
  */
-export function calm<T>(shown: readonly string[], known: ReadonlyMap<string, T>, live: readonly { readonly id: string; readonly value: T }[]): Calm<T> {
+export function calm<T>(
+  shown: readonly string[],
+  known: ReadonlyMap<string, T>,
+  live: readonly { readonly id: string; readonly value: T }[],
+): Calm<T> {
   const current = new Map(live.map((item) => [item.id, item.value]));
   const seen = new Set(shown);
   const rows = shown.flatMap((id) => {

@@ -33,7 +33,10 @@ export function RunFilters(): ReactNode {
         label={t.runs.status}
         value={search.status ?? ''}
         onChange={(event) => set({ status: event.currentTarget.value })}
-        data={[{ value: '', label: t.runs.anyStatus }, ...(['waiting', ...runStatuses] as const).map((status) => ({ value: status, label: t.statuses.run[status] }))]}
+        data={[
+          { value: '', label: t.runs.anyStatus },
+          ...(['waiting', ...runStatuses] as const).map((status) => ({ value: status, label: t.statuses.run[status] })),
+        ]}
       />
       <NativeSelect
         size="xs"
@@ -44,10 +47,27 @@ export function RunFilters(): ReactNode {
       />
       <TypedFilter label={t.runs.key} value={search.key ?? ''} onChange={(key) => set({ key })} />
       <TypedFilter label={t.runs.state} value={search.state ?? ''} onChange={(state) => set({ state })} />
-      <TextInput size="xs" type="date" label={t.runs.from} value={search.from ?? ''} onChange={(event) => set({ from: event.currentTarget.value })} />
-      <TextInput size="xs" type="date" label={t.runs.until} value={search.until ?? ''} onChange={(event) => set({ until: event.currentTarget.value })} />
+      <TextInput
+        size="xs"
+        type="date"
+        label={t.runs.from}
+        value={search.from ?? ''}
+        onChange={(event) => set({ from: event.currentTarget.value })}
+      />
+      <TextInput
+        size="xs"
+        type="date"
+        label={t.runs.until}
+        value={search.until ?? ''}
+        onChange={(event) => set({ until: event.currentTarget.value })}
+      />
       {isFiltered(search) ? (
-        <Button size="xs" variant="subtle" color="gray" onClick={() => void navigate({ to: '/a/$accountId/runs', params: { accountId }, search: {}, replace: true })}>
+        <Button
+          size="xs"
+          variant="subtle"
+          color="gray"
+          onClick={() => void navigate({ to: '/a/$accountId/runs', params: { accountId }, search: {}, replace: true })}
+        >
           {t.runs.clear}
         </Button>
       ) : null}
@@ -56,7 +76,15 @@ export function RunFilters(): ReactNode {
 }
 
 /** A text that is looked for once the typing stops. */
-function TypedFilter({ label, value, onChange }: { readonly label: string; readonly value: string; readonly onChange: (value: string) => void }): ReactNode {
+function TypedFilter({
+  label,
+  value,
+  onChange,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}): ReactNode {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   useEffect(() => {

@@ -75,7 +75,10 @@ function RunList({ onStart }: { readonly onStart: () => void }): ReactNode {
 }
 
 /** Shows the list as it was when it was opened, until the reader asks for what is new. */
-function useCalm(question: string, live: readonly { readonly id: string; readonly value: RunRecord }[] | undefined): { rows: readonly RunRecord[]; fresh: number; refresh: () => void } {
+function useCalm(
+  question: string,
+  live: readonly { readonly id: string; readonly value: RunRecord }[] | undefined,
+): { rows: readonly RunRecord[]; fresh: number; refresh: () => void } {
   const [shown, setShown] = useState<{ question: string; ids: readonly string[] }>();
   const known = useRef(new Map<string, RunRecord>());
   useEffect(() => {
@@ -166,13 +169,23 @@ function Pages({ rows, full }: { readonly rows: readonly RunRecord[]; readonly f
   if (after === undefined && !full) return null;
   return (
     <div className={styles['pages']}>
-      <Button variant="default" disabled={after === undefined} onClick={() => void navigate({ to: '/a/$accountId/runs', params: { accountId }, search })}>
+      <Button
+        variant="default"
+        disabled={after === undefined}
+        onClick={() => void navigate({ to: '/a/$accountId/runs', params: { accountId }, search })}
+      >
         {t.runs.newest}
       </Button>
       <Button
         variant="default"
         disabled={!full || last === undefined}
-        onClick={() => void navigate({ to: '/a/$accountId/runs', params: { accountId }, search: { ...search, ...(last === undefined ? {} : { after: `${last.createdAt}~${last.runId}` }) } })}
+        onClick={() =>
+          void navigate({
+            to: '/a/$accountId/runs',
+            params: { accountId },
+            search: { ...search, ...(last === undefined ? {} : { after: `${last.createdAt}~${last.runId}` }) },
+          })
+        }
       >
         {t.runs.older}
       </Button>

@@ -26,7 +26,11 @@ interface StartProps {
 }
 
 /** What the engine answers on a request to start. */
-const requestShape = z.object({ status: z.enum(['pending', 'started', 'refused']), runId: z.string().optional(), reason: z.string().optional() });
+const requestShape = z.object({
+  status: z.enum(['pending', 'started', 'refused']),
+  runId: z.string().optional(),
+  reason: z.string().optional(),
+});
 
 export function StartDialog({ open, onClose, workflowId }: StartProps): ReactNode {
   const { t } = useText();
@@ -65,7 +69,10 @@ function Start({ fixed }: { readonly fixed?: string }): ReactNode {
 function InputForm({ workflowId, version }: { readonly workflowId: string; readonly version: number }): ReactNode {
   const { accountId } = useAccount();
   const live = useLiveDoc(paths.version(accountId, workflowId, version), versionShape);
-  const schema = useMemo(() => (live.state === 'ready' && live.value !== undefined ? inputSchemaOf(live.value.value.json) : undefined), [live]);
+  const schema = useMemo(
+    () => (live.state === 'ready' && live.value !== undefined ? inputSchemaOf(live.value.value.json) : undefined),
+    [live],
+  );
   if (live.state === 'loading') return <Loading lines={3} />;
   if (live.state === 'failed') return <Problem error={live.error} />;
   return <StartForm workflowId={workflowId} schema={schema} />;
@@ -107,7 +114,14 @@ export function StartForm({ workflowId, schema }: { readonly workflowId: string;
       }}
     >
       {schema === undefined ? (
-        <JsonInput label={t.runs.startDialog.input} description={t.runs.startDialog.noSchema} required={false} error={undefined} value={value} onChange={(next) => setValue(next ?? null)} />
+        <JsonInput
+          label={t.runs.startDialog.input}
+          description={t.runs.startDialog.noSchema}
+          required={false}
+          error={undefined}
+          value={value}
+          onChange={(next) => setValue(next ?? null)}
+        />
       ) : (
         <SchemaForm schema={schema} value={value} onChange={setValue} faults={faults} />
       )}

@@ -65,7 +65,11 @@ function DemoPeople({ busy, attempt }: WaysProps): ReactNode {
       <ul className={styles['people']}>
         {demoPeople.map(({ id, icon }) => (
           <li key={id}>
-            <button type="button" disabled={busy} onClick={() => void attempt(() => signInWithEmailAndPassword(services().auth, `${id}@demo.kiln`, DEMO_PASSWORD))}>
+            <button
+              type="button"
+              disabled={busy}
+              onClick={() => void attempt(() => signInWithEmailAndPassword(services().auth, `${id}@demo.kiln`, DEMO_PASSWORD))}
+            >
               <Icon name={icon} size={20} />
               <span>
                 <strong>{t.signIn.demo[id].name}</strong>
@@ -109,7 +113,14 @@ function RealPeople({ busy, attempt }: WaysProps): ReactNode {
           });
         }}
       >
-        <TextInput label={t.signIn.email} type="email" required autoComplete="email" value={email} onChange={(event) => setEmail(event.currentTarget.value)} />
+        <TextInput
+          label={t.signIn.email}
+          type="email"
+          required
+          autoComplete="email"
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
         <Button type="submit" variant={returning ? 'filled' : 'default'} loading={busy}>
           {returning ? t.signIn.finish : t.signIn.sendLink}
         </Button>

@@ -42,8 +42,22 @@ const durationUnits = [
 const byteUnits = ['B', 'KB', 'MB', 'GB'] as const;
 
 export function createFormat(locale: string, zone: string): Format {
-  const thisYear = new Intl.DateTimeFormat(locale, { timeZone: zone, weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
-  const otherYear = new Intl.DateTimeFormat(locale, { timeZone: zone, day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' });
+  const thisYear = new Intl.DateTimeFormat(locale, {
+    timeZone: zone,
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
+  const otherYear = new Intl.DateTimeFormat(locale, {
+    timeZone: zone,
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
   const full = new Intl.DateTimeFormat(locale, { timeZone: zone, dateStyle: 'full', timeStyle: 'long' });
   const day = new Intl.DateTimeFormat(locale, { timeZone: zone, day: 'numeric', month: 'short' });
   const clock = new Intl.DateTimeFormat(locale, { timeZone: zone, hour: '2-digit', minute: '2-digit', second: '2-digit' });
@@ -64,7 +78,11 @@ export function createFormat(locale: string, zone: string): Format {
     number,
     percent: (share) => percent.format(share),
     money: (amount, currency = 'USD') =>
-      new Intl.NumberFormat(locale, { style: 'currency', currency, maximumFractionDigits: Math.abs(amount) < 1 && amount !== 0 ? 4 : 2 }).format(amount),
+      new Intl.NumberFormat(locale, {
+        style: 'currency',
+        currency,
+        maximumFractionDigits: Math.abs(amount) < 1 && amount !== 0 ? 4 : 2,
+      }).format(amount),
     bytes: (size) => bytesText(size, number),
   };
 }

@@ -6,7 +6,15 @@ import { Icon, type IconName } from './icons.tsx';
 const CONFIRMED_MS = 2_000;
 
 /** Copies a text that may have to be fetched first. */
-export function CopyButton({ label, icon = 'copy', text }: { readonly label: string; readonly icon?: IconName; readonly text: () => string | Promise<string> }): ReactNode {
+export function CopyButton({
+  label,
+  icon = 'copy',
+  text,
+}: {
+  readonly label: string;
+  readonly icon?: IconName;
+  readonly text: () => string | Promise<string>;
+}): ReactNode {
   const { t } = useText();
   const [copied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
@@ -15,7 +23,13 @@ export function CopyButton({ label, icon = 'copy', text }: { readonly label: str
     setTimeout(() => setCopied(false), CONFIRMED_MS);
   };
   return (
-    <Button variant="subtle" color="gray" size="compact-xs" leftSection={<Icon name={copied ? 'check' : icon} size={14} />} onClick={() => void copy()}>
+    <Button
+      variant="subtle"
+      color="gray"
+      size="compact-xs"
+      leftSection={<Icon name={copied ? 'check' : icon} size={14} />}
+      onClick={() => void copy()}
+    >
       {copied ? t.common.copied : label}
     </Button>
   );

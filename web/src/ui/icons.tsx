@@ -8,8 +8,10 @@ const shapes = {
   pause: 'M9 6v12M15 6v12',
   play: 'M8 5.5v13l11-6.5z',
   person: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4.5 20.5c1-4 4-6 7.5-6s6.5 2 7.5 6',
-  people: 'M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM2.5 19.5c.8-3.5 3.2-5.5 6.5-5.5s5.700 2 6.500 5.500M16 4.300a3.500 3.500 0 0 1 0 6.500M18.500 14.500c1.700.900 2.700 2.700 3 5',
-  spark: 'M12 3v4M12 17v4M3 12h4M17 12h4M5.600 5.600l2.800 2.800M15.600 15.600l2.800 2.800M18.400 5.600l-2.800 2.800M8.400 15.600l-2.800 2.800',
+  people:
+    'M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM2.5 19.5c.8-3.5 3.2-5.5 6.5-5.5s5.700 2 6.500 5.500M16 4.300a3.500 3.500 0 0 1 0 6.500M18.500 14.500c1.700.900 2.700 2.700 3 5',
+  spark:
+    'M12 3v4M12 17v4M3 12h4M17 12h4M5.600 5.600l2.800 2.800M15.600 15.600l2.800 2.800M18.400 5.600l-2.800 2.800M8.400 15.600l-2.800 2.800',
   warn: 'M12 4L2.500 20h19zM12 10v4.500M12 17.500v.01',
   ban: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM5.700 5.700l12.600 12.600',
   right: 'M9 6l6 6-6 6',
@@ -23,7 +25,8 @@ const shapes = {
   list: 'M8 6h12M8 12h12M8 18h12M4 6v.01M4 12v.01M4 18v.01',
   flow: 'M4 4h6v5H4zM14 15h6v5h-6zM7 9v4a4 4 0 0 0 4 4.500h3',
   chart: 'M4 20V4M4 20h16M8 16v-4M12 16V8M16 16v-6',
-  wrench: 'M14.500 6.500a4.500 4.500 0 0 1 5.800-1.300L17 8.500l1 1.500 1.800.700 1.200-2.700a4.500 4.500 0 0 1-6.200 5L8 20a2 2 0 0 1-3-3l7-6.500a4.500 4.500 0 0 1 2.500-4z',
+  wrench:
+    'M14.500 6.500a4.500 4.500 0 0 1 5.800-1.300L17 8.500l1 1.500 1.800.700 1.200-2.700a4.500 4.500 0 0 1-6.200 5L8 20a2 2 0 0 1-3-3l7-6.500a4.500 4.500 0 0 1 2.500-4z',
   bell: 'M6 16V11a6 6 0 0 1 12 0v5l1.500 2h-15zM10 20.500h4',
   sun: 'M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM12 2.500v2M12 19.500v2M2.500 12h2M19.500 12h2M5.300 5.300l1.400 1.400M17.300 17.300l1.400 1.400M18.700 5.300l-1.400 1.400M6.700 17.300l-1.400 1.400',
   moon: 'M20 14.500A8.500 8.500 0 0 1 9.500 4a8.500 8.500 0 1 0 10.500 10.500z',
@@ -48,7 +51,18 @@ export type IconName = keyof typeof shapes;
 /** Decoration: the word beside it, or the label of its button, says what it means. */
 export function Icon({ name, size = 18 }: { readonly name: IconName; readonly size?: number }): ReactNode {
   return (
-    <svg aria-hidden="true" focusable="false" width={size} height={size} viewBox="0 0 24 24" fill="none" stroke="currentColor" strokeWidth="1.75" strokeLinecap="round" strokeLinejoin="round">
+    <svg
+      aria-hidden="true"
+      focusable="false"
+      width={size}
+      height={size}
+      viewBox="0 0 24 24"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.75"
+      strokeLinecap="round"
+      strokeLinejoin="round"
+    >
       <path d={shapes[name]} />
     </svg>
   );

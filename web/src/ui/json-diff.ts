@@ -25,7 +25,11 @@ export function diffJson(before: Json | undefined, after: Json | undefined): rea
 
 function membersOf({ path, before, after }: Change): Change[] | undefined {
   if (Array.isArray(before) && Array.isArray(after)) {
-    return Array.from({ length: Math.max(before.length, after.length) }, (_, index) => ({ path: `${path}[${index}]`, before: before[index], after: after[index] }));
+    return Array.from({ length: Math.max(before.length, after.length) }, (_, index) => ({
+      path: `${path}[${index}]`,
+      before: before[index],
+      after: after[index],
+    }));
   }
   if (!isObject(before) || !isObject(after)) return undefined;
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];

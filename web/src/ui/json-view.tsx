@@ -20,7 +20,9 @@ export function JsonView({ value }: { readonly value: Json }): ReactNode {
 function Value({ value, depth }: { readonly value: Json; readonly depth: number }): ReactNode {
   if (typeof value === 'string') return <TextValue text={value} />;
   if (value === null || typeof value !== 'object') return <span className={styles['atom']}>{String(value)}</span>;
-  const members: (readonly [string, Json])[] = Array.isArray(value) ? value.map((each, index) => [String(index), each] as const) : Object.entries(value);
+  const members: (readonly [string, Json])[] = Array.isArray(value)
+    ? value.map((each, index) => [String(index), each] as const)
+    : Object.entries(value);
   return <Container list={Array.isArray(value)} members={members} depth={depth} />;
 }
 
@@ -41,7 +43,15 @@ function TextValue({ text }: { readonly text: string }): ReactNode {
   );
 }
 
-function Container({ list, members, depth }: { readonly list: boolean; readonly members: readonly (readonly [string, Json])[]; readonly depth: number }): ReactNode {
+function Container({
+  list,
+  members,
+  depth,
+}: {
+  readonly list: boolean;
+  readonly members: readonly (readonly [string, Json])[];
+  readonly depth: number;
+}): ReactNode {
   const { t } = useText();
   const [open, setOpen] = useState(depth < OPEN_DEPTH);
   const [shown, setShown] = useState(SHOWN_MEMBERS);

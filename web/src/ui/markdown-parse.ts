@@ -77,7 +77,7 @@ function isRule(line: string): boolean {
 }
 
 function allAre(text: string, character: string): boolean {
-  return [...text].every((each) => each === character);
+  return text.split('').every((each) => each === character);
 }
 
 function fencedCode(cursor: Cursor, first: string): Block {
@@ -113,7 +113,8 @@ interface Marker {
 function markerOf(line: string): Marker | undefined {
   const indent = line.length - line.trimStart().length;
   const rest = line.slice(indent);
-  if (rest.startsWith('- ') || rest.startsWith('* ') || rest.startsWith('+ ')) return { ordered: false, start: 1, indent, width: indent + 2 };
+  if (rest.startsWith('- ') || rest.startsWith('* ') || rest.startsWith('+ '))
+    return { ordered: false, start: 1, indent, width: indent + 2 };
   let digits = 0;
   while (digits < 9 && isDigit(rest[digits])) digits += 1;
   const after = rest[digits];
@@ -160,7 +161,7 @@ function takeItem(cursor: Cursor, marker: Marker): string[] {
 function isTableStart({ lines, at }: Cursor): boolean {
   const head = lines[at] ?? '';
   const divider = (lines[at + 1] ?? '').trim();
-  return head.includes('|') && divider.includes('-') && divider.includes('|') && [...divider].every((each) => '|-: '.includes(each));
+  return head.includes('|') && divider.includes('-') && divider.includes('|') && divider.split('').every((each) => '|-: '.includes(each));
 }
 
 function cellsOf(line: string): (readonly Inline[])[] {
@@ -183,7 +184,8 @@ function paragraph(cursor: Cursor): Block {
   const taken: string[] = [];
   while (cursor.at < cursor.lines.length) {
     const line = cursor.lines[cursor.at] ?? '';
-    const ends = line.trim() === '' || isFence(line) || headingOf(line) !== undefined || line.startsWith('>') || markerOf(line) !== undefined;
+    const ends =
+      line.trim() === '' || isFence(line) || headingOf(line) !== undefined || line.startsWith('>') || markerOf(line) !== undefined;
     if (ends && taken.length > 0) break;
     taken.push(line);
     cursor.at += 1;
@@ -235,7 +237,9 @@ function spanAt(text: string, at: number, depth: number): { inline: Inline; end:
   }
   if (here === '[') {
     const link = linkAt(text, at);
-    return link === undefined ? undefined : { inline: { kind: 'link', url: link.url, children: inlinesOf(link.label, depth + 1) }, end: link.end };
+    return link === undefined
+      ? undefined
+      : { inline: { kind: 'link', url: link.url, children: inlinesOf(link.label, depth + 1) }, end: link.end };
   }
   return undefined;
 }
@@ -245,7 +249,13 @@ function indexWithin(text: string, wanted: string, from: number): number {
   return index === -1 ? -1 : from + index;
 }
 
-function delimited(text: string, at: number, marker: string, kind: 'strong' | 'emphasis', depth: number): { inline: Inline; end: number } | undefined {
+function delimited(
+  text: string,
+  at: number,
+  marker: string,
+  kind: 'strong' | 'emphasis',
+  depth: number,
+): { inline: Inline; end: number } | undefined {
   const start = at + marker.length;
   const end = indexWithin(text, marker, start);
   if (end <= start || text[start] === ' ' || text[end - 1] === ' ') return undefined;
@@ -261,6 +271,9 @@ function linkAt(text: string, at: number): { label: string; url: string; end: nu
   if (close === -1 || text[close + 1] !== '(') return undefined;
   const end = indexWithin(text, ')', close + 2);
   if (end === -1) return undefined;
-  const [url = ''] = text.slice(close + 2, end).trim().split(' ');
+  const [url = ''] = text
+    .slice(close + 2, end)
+    .trim()
+    .split(' ');
   return { label: text.slice(at + 1, close), url, end: end + 1 };
 }

@@ -4,7 +4,15 @@ import { useText } from '../text/text.tsx';
 import { safeUrl } from './safe-url.ts';
 
 /** A link whose address comes from data: a page of this app is opened in place, another site in a new tab, anything else not at all. */
-export function SafeLink({ url, children, onFollow }: { readonly url: string; readonly children: ReactNode; readonly onFollow?: () => void }): ReactNode {
+export function SafeLink({
+  url,
+  children,
+  onFollow,
+}: {
+  readonly url: string;
+  readonly children: ReactNode;
+  readonly onFollow?: () => void;
+}): ReactNode {
   const { t } = useText();
   const router = useRouter();
   const target = safeUrl(url, location.origin);

@@ -61,7 +61,15 @@ export function Badge({ tone, icon, children, pill = false }: BadgeProps): React
 }
 
 /** A running run that waits for people says so. */
-export function RunBadge({ status, waiting = false, pill = false }: { readonly status: RunStatus; readonly waiting?: boolean; readonly pill?: boolean }): ReactNode {
+export function RunBadge({
+  status,
+  waiting = false,
+  pill = false,
+}: {
+  readonly status: RunStatus;
+  readonly waiting?: boolean;
+  readonly pill?: boolean;
+}): ReactNode {
   const { t } = useText();
   const shown = waiting && status === 'running' ? 'waiting' : status;
   return (

@@ -36,7 +36,8 @@ export function EditorPage(): ReactNode {
   const latest = workflow.state === 'ready' ? workflow.value?.value.latest : undefined;
   const version = useLiveDoc(latest === undefined ? undefined : paths.version(accountId, workflowId, latest), versionShape);
   if (workflow.state === 'failed') return <Problem error={workflow.error} />;
-  if (workflow.state === 'ready' && workflow.value === undefined) return <Empty icon="flow" title={t.workflows.missing.title} text={t.workflows.missing.text} />;
+  if (workflow.state === 'ready' && workflow.value === undefined)
+    return <Empty icon="flow" title={t.workflows.missing.title} text={t.workflows.missing.text} />;
   if (version.state === 'failed') return <Problem error={version.error} />;
   if (version.state === 'loading' || version.value === undefined) return <Loading />;
   // A version that somebody else publishes meanwhile must not replace what is being written.
@@ -77,7 +78,15 @@ function Editor({ initial, id }: { readonly initial: string; readonly id: string
         </div>
       </header>
       <div className={styles['halves']}>
-        <CodeEditor label={words.label} initial={begun} problems={check.problems} schemas={schemas} onChange={setText} onCursor={setCursor} handle={handle} />
+        <CodeEditor
+          label={words.label}
+          initial={begun}
+          problems={check.problems}
+          schemas={schemas}
+          onChange={setText}
+          onCursor={setCursor}
+          handle={handle}
+        />
         <div className={styles['side']}>
           <Problems check={check} onShow={(path) => showPlace(text, path, handle.current)} />
           {check.definition === undefined ? (
@@ -114,7 +123,15 @@ function Problems({ check, onShow }: { readonly check: Check; readonly onShow: (
   const words = t.workflows.editor;
   const { state, problems } = check;
   const summary =
-    state === 'not_json' ? words.notJson : state === 'checking' ? words.checking : state === 'failed' ? words.notChecked : problems.length === 0 ? words.fine : words.problems(problems.length);
+    state === 'not_json'
+      ? words.notJson
+      : state === 'checking'
+        ? words.checking
+        : state === 'failed'
+          ? words.notChecked
+          : problems.length === 0
+            ? words.fine
+            : words.problems(problems.length);
   return (
     <section className={styles['stack']}>
       <p role="status" className={problems.length === 0 ? 'soft' : ''}>
@@ -179,7 +196,15 @@ function PublishForm({ text, onDone, onPublished }: PublishProps): ReactNode {
         void publish();
       }}
     >
-      <Textarea label={words.note} description={words.noteHelp} autosize minRows={2} maxLength={500} value={note} onChange={(event) => setNote(event.currentTarget.value)} />
+      <Textarea
+        label={words.note}
+        description={words.noteHelp}
+        autosize
+        minRows={2}
+        maxLength={500}
+        value={note}
+        onChange={(event) => setNote(event.currentTarget.value)}
+      />
       {problem === undefined ? null : <Problem error={problem} compact />}
       <ul>
         {problemsOf(problem).map((each, index) => (

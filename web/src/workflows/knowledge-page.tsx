@@ -38,7 +38,9 @@ export function KnowledgePage(): ReactNode {
       <Search />
       {live.state === 'loading' ? <Loading /> : null}
       {live.state === 'failed' ? <Problem error={live.error} /> : null}
-      {live.state === 'ready' && live.value.length === 0 ? <Empty icon="book" title={t.knowledge.empty.title} text={t.knowledge.empty.text} /> : null}
+      {live.state === 'ready' && live.value.length === 0 ? (
+        <Empty icon="book" title={t.knowledge.empty.title} text={t.knowledge.empty.text} />
+      ) : null}
       <ul className={styles['list']}>
         {(live.state === 'ready' ? live.value : []).map((item) => (
           <li key={item.id} className={styles['row']}>
@@ -54,8 +56,15 @@ export function KnowledgePage(): ReactNode {
           </li>
         ))}
       </ul>
-      <Dialog open={panel !== undefined} onClose={close} title={panel === undefined || panel.kind === 'add' ? t.knowledge.add : panel.item.value.title} wide>
-        {panel?.kind === 'show' ? <Document item={panel.item} onEdit={() => setPanel({ kind: 'edit', item: panel.item })} onDone={close} /> : null}
+      <Dialog
+        open={panel !== undefined}
+        onClose={close}
+        title={panel === undefined || panel.kind === 'add' ? t.knowledge.add : panel.item.value.title}
+        wide
+      >
+        {panel?.kind === 'show' ? (
+          <Document item={panel.item} onEdit={() => setPanel({ kind: 'edit', item: panel.item })} onDone={close} />
+        ) : null}
         {panel?.kind === 'edit' ? <DocumentForm item={panel.item} onDone={close} /> : null}
         {panel?.kind === 'add' ? <DocumentForm onDone={close} /> : null}
       </Dialog>
@@ -82,7 +91,13 @@ function Search(): ReactNode {
           search();
         }}
       >
-        <TextInput type="search" label={t.knowledge.search} required value={text} onChange={(event) => setText(event.currentTarget.value)} />
+        <TextInput
+          type="search"
+          label={t.knowledge.search}
+          required
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
         <Button type="submit" variant="default">
           {t.knowledge.searchNow}
         </Button>
@@ -102,7 +117,15 @@ function Search(): ReactNode {
   );
 }
 
-function Document({ item, onEdit, onDone }: { readonly item: Item<KnowledgeRecord>; readonly onEdit: () => void; readonly onDone: () => void }): ReactNode {
+function Document({
+  item,
+  onEdit,
+  onDone,
+}: {
+  readonly item: Item<KnowledgeRecord>;
+  readonly onEdit: () => void;
+  readonly onDone: () => void;
+}): ReactNode {
   const { t } = useText();
   const { can } = useAccount();
   const { busy, problem, run } = useCall();
@@ -147,8 +170,21 @@ function DocumentForm({ item, onDone }: { readonly item?: Item<KnowledgeRecord>;
       }}
     >
       <TextInput label={t.knowledge.documentTitle} required value={title} onChange={(event) => setTitle(event.currentTarget.value)} />
-      <TextInput label={t.knowledge.collection} required value={collection} onChange={(event) => setCollection(event.currentTarget.value)} />
-      <Textarea label={t.knowledge.markdown} required autosize minRows={10} maxRows={24} value={markdown} onChange={(event) => setMarkdown(event.currentTarget.value)} />
+      <TextInput
+        label={t.knowledge.collection}
+        required
+        value={collection}
+        onChange={(event) => setCollection(event.currentTarget.value)}
+      />
+      <Textarea
+        label={t.knowledge.markdown}
+        required
+        autosize
+        minRows={10}
+        maxRows={24}
+        value={markdown}
+        onChange={(event) => setMarkdown(event.currentTarget.value)}
+      />
       {problem === undefined ? null : <Problem error={problem} compact />}
       <Button type="submit" loading={busy}>
         {t.knowledge.save}

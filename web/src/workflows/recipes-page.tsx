@@ -13,7 +13,16 @@ import { Empty, Loading, Problem } from '../ui/states.tsx';
 import { toast } from '../ui/toast.tsx';
 import styles from './workflows.module.css';
 
-const fresh = JSON.stringify({ id: 'summary', name: 'Summary', prompt: 'Summarise: {{workflow_input.text}}', schema: { type: 'object', required: ['summary'], properties: { summary: { type: 'string' } } } }, null, 2);
+const fresh = JSON.stringify(
+  {
+    id: 'summary',
+    name: 'Summary',
+    prompt: 'Summarise: {{workflow_input.text}}',
+    schema: { type: 'object', required: ['summary'], properties: { summary: { type: 'string' } } },
+  },
+  null,
+  2,
+);
 
 export function RecipesPage(): ReactNode {
   const { t } = useText();
@@ -33,7 +42,9 @@ export function RecipesPage(): ReactNode {
       </header>
       {live.state === 'loading' ? <Loading /> : null}
       {live.state === 'failed' ? <Problem error={live.error} /> : null}
-      {live.state === 'ready' && live.value.length === 0 ? <Empty icon="recipe" title={t.recipes.empty.title} text={t.recipes.empty.text} /> : null}
+      {live.state === 'ready' && live.value.length === 0 ? (
+        <Empty icon="recipe" title={t.recipes.empty.title} text={t.recipes.empty.text} />
+      ) : null}
       <ul className={styles['list']}>
         {(live.state === 'ready' ? live.value : []).map(({ id, value }) => (
           <li key={id} className={styles['row']}>
@@ -68,7 +79,17 @@ function RecipeForm({ initial, onDone }: { readonly initial: string; readonly on
   };
   return (
     <div className={styles['stack']}>
-      <Textarea label={t.recipes.label} autosize minRows={12} maxRows={24} spellCheck={false} readOnly={!can('author')} value={text} error={recipe === undefined ? t.workflows.editor.notJson : undefined} onChange={(event) => setText(event.currentTarget.value)} />
+      <Textarea
+        label={t.recipes.label}
+        autosize
+        minRows={12}
+        maxRows={24}
+        spellCheck={false}
+        readOnly={!can('author')}
+        value={text}
+        error={recipe === undefined ? t.workflows.editor.notJson : undefined}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
       {problem === undefined ? null : <Problem error={problem} compact />}
       {can('author') ? (
         <Button loading={busy} disabled={recipe === undefined} onClick={() => void publish()}>

@@ -3,7 +3,7 @@ import { useMemo, type ReactNode, type RefObject } from 'react';
 import type { Json } from '@engine/json.ts';
 import type { PathPart } from '@engine/json-path.ts';
 import type { EditorHandle } from '../editor/code-editor.tsx';
-import { isStepPath } from '../editor/completions.ts';
+import { isStepPath, memberText } from '../editor/completions.ts';
 import { setMember } from '../editor/edit-text.ts';
 import { placesOf, type Places } from '../editor/json-places.ts';
 import { useText } from '../text/text.tsx';
@@ -38,11 +38,16 @@ export function StepForm({ text, cursor, handle }: StepFormProps): ReactNode {
   return (
     <section className={styles['panel']}>
       <h3>
-        {words.step}: {String(value(step, 'id') ?? '')}
+        {words.step}: {memberText(step, 'id', places, text) ?? ''}
       </h3>
       <div className={styles['form']}>
         {(['name', 'description', 'owner', 'timeout', 'setsState'] as const).map((name) => (
-          <Setting key={`${key}.${name}`} label={words.fields[name]} value={value(step, name)} onChange={(next) => set(step, name, next === '' ? undefined : next)} />
+          <Setting
+            key={`${key}.${name}`}
+            label={words.fields[name]}
+            value={value(step, name)}
+            onChange={(next) => set(step, name, next === '' ? undefined : next)}
+          />
         ))}
         <Setting
           key={`${key}.attempts`}
@@ -57,7 +62,12 @@ export function StepForm({ text, cursor, handle }: StepFormProps): ReactNode {
           }}
         />
         {(['continueOnError', 'sensitive'] as const).map((name) => (
-          <Checkbox key={name} label={words.fields[name]} checked={value(step, name) === true} onChange={(event) => set(step, name, event.currentTarget.checked ? true : undefined)} />
+          <Checkbox
+            key={name}
+            label={words.fields[name]}
+            checked={value(step, name) === true}
+            onChange={(event) => set(step, name, event.currentTarget.checked ? true : undefined)}
+          />
         ))}
       </div>
     </section>

@@ -11,7 +11,15 @@ import type { Json } from '@engine/json.ts';
 import styles from './workflows.module.css';
 
 /** Runs the text once under an id of its own, so that nothing that starts the real workflow ever meets a half-finished one. */
-export function TryDialog({ open, text, onClose }: { readonly open: boolean; readonly text: string; readonly onClose: () => void }): ReactNode {
+export function TryDialog({
+  open,
+  text,
+  onClose,
+}: {
+  readonly open: boolean;
+  readonly text: string;
+  readonly onClose: () => void;
+}): ReactNode {
   const { t } = useText();
   return (
     <Dialog open={open} onClose={onClose} title={t.workflows.editor.try}>
@@ -25,7 +33,7 @@ const SUFFIX = '-try';
 function Try({ text }: { readonly text: string }): ReactNode {
   const { t } = useText();
   const { accountId } = useAccount();
-  const definition = useMemo(() => trial(text), [text]);
+  const { id, definition } = useMemo(() => trial(text), [text]);
   const [ready, setReady] = useState(false);
   const [problem, setProblem] = useState<unknown>();
   const prepare = async (): Promise<void> => {
@@ -36,18 +44,22 @@ function Try({ text }: { readonly text: string }): ReactNode {
       setProblem(error);
     }
   };
-  const id = String(definition['id']);
   return (
     <div className={styles['stack']}>
       <p>{t.workflows.editor.tryText(id)}</p>
       {problem === undefined ? null : <Problem error={problem} compact />}
-      {ready ? <StartForm workflowId={id} schema={definition['input']} /> : <Button onClick={() => void prepare()}>{t.workflows.editor.try}</Button>}
+      {ready ? (
+        <StartForm workflowId={id} schema={definition['input']} />
+      ) : (
+        <Button onClick={() => void prepare()}>{t.workflows.editor.try}</Button>
+      )}
     </div>
   );
 }
 
-function trial(text: string): { [key: string]: Json } {
+function trial(text: string): { readonly id: string; readonly definition: { [key: string]: Json } } {
   const parsed = JSON.parse(text) as Json;
   const definition = isObject(parsed) ? parsed : {};
-  return { ...definition, id: `${String(definition['id'])}${SUFFIX}` };
+  const id = `${typeof definition['id'] === 'string' ? definition['id'] : ''}${SUFFIX}`;
+  return { id, definition: { ...definition, id } };
 }

@@ -65,11 +65,17 @@ function Workflow({ workflow }: { readonly workflow: WorkflowRecord }): ReactNod
           {workflow.description === undefined ? null : <p className="soft">{workflow.description}</p>}
         </div>
         <div className={styles['actions']}>
-          <Button variant="default" onClick={() => void navigate({ to: '/a/$accountId/runs', params: { accountId }, search: { workflow: workflowId } })}>
+          <Button
+            variant="default"
+            onClick={() => void navigate({ to: '/a/$accountId/runs', params: { accountId }, search: { workflow: workflowId } })}
+          >
             {t.workflows.runs}
           </Button>
           {can('author') ? (
-            <Button variant="default" onClick={() => void navigate({ to: '/a/$accountId/workflows/$workflowId/edit', params: { accountId, workflowId } })}>
+            <Button
+              variant="default"
+              onClick={() => void navigate({ to: '/a/$accountId/workflows/$workflowId/edit', params: { accountId, workflowId } })}
+            >
               {t.workflows.edit}
             </Button>
           ) : null}
@@ -80,11 +86,18 @@ function Workflow({ workflow }: { readonly workflow: WorkflowRecord }): ReactNod
           ) : null}
         </div>
       </header>
-      <TabBar label={t.workflows.title} tabs={tabs.map((tab) => ({ id: tab, label: t.workflows.tabs[tab] }))} current={current} onChange={(tab) => change({ tab })}>
+      <TabBar
+        label={t.workflows.title}
+        tabs={tabs.map((tab) => ({ id: tab, label: t.workflows.tabs[tab] }))}
+        current={current}
+        onChange={(tab) => change({ tab })}
+      >
         {current === 'versions' ? <Versions workflow={workflow} against={search.against} onChoose={change} /> : null}
         {current !== 'versions' && version.state === 'loading' ? <Loading /> : null}
         {current !== 'versions' && version.state === 'failed' ? <Problem error={version.error} /> : null}
-        {current !== 'versions' && version.state === 'ready' && version.value !== undefined ? <Shown version={version.value.value} as={current} /> : null}
+        {current !== 'versions' && version.state === 'ready' && version.value !== undefined ? (
+          <Shown version={version.value.value} as={current} />
+        ) : null}
       </TabBar>
       <StartDialog open={starting} onClose={() => setStarting(false)} workflowId={workflowId} />
     </div>
@@ -141,7 +154,12 @@ function Versions({ workflow, against, onChoose }: VersionsProps): ReactNode {
                 <Moment at={version.publishedAt} /> · {people.nameOf(version.publishedBy)}
               </span>
             </span>
-            <Button variant={version.version === shown ? 'light' : 'default'} size="compact-sm" aria-pressed={version.version === shown} onClick={() => onChoose({ version: version.version })}>
+            <Button
+              variant={version.version === shown ? 'light' : 'default'}
+              size="compact-sm"
+              aria-pressed={version.version === shown}
+              onClick={() => onChoose({ version: version.version })}
+            >
               {t.common.open}
             </Button>
           </li>
@@ -153,7 +171,12 @@ function Versions({ workflow, against, onChoose }: VersionsProps): ReactNode {
             label={`${t.workflows.version(newer.version)}: ${t.workflows.compareWith}`}
             value={older === undefined ? '' : String(older.version)}
             onChange={(event) => onChoose({ against: Number(event.currentTarget.value) })}
-            data={[{ value: '', label: t.workflows.nothing }, ...versions.filter((each) => each.version !== newer.version).map((each) => ({ value: String(each.version), label: t.workflows.older(each.version) }))]}
+            data={[
+              { value: '', label: t.workflows.nothing },
+              ...versions
+                .filter((each) => each.version !== newer.version)
+                .map((each) => ({ value: String(each.version), label: t.workflows.older(each.version) })),
+            ]}
           />
           {older === undefined ? null : <Difference before={older} after={newer} />}
         </section>
@@ -165,5 +188,9 @@ function Versions({ workflow, against, onChoose }: VersionsProps): ReactNode {
 function Difference({ before, after }: { readonly before: VersionRecord; readonly after: VersionRecord }): ReactNode {
   const { t } = useText();
   const changes = useMemo(() => diffJson(JSON.parse(before.json) as Json, JSON.parse(after.json) as Json), [before.json, after.json]);
-  return changes.length === 0 ? <p className="soft">{t.workflows.same}</p> : <Changes changes={changes} title={t.workflows.differences(changes.length)} />;
+  return changes.length === 0 ? (
+    <p className="soft">{t.workflows.same}</p>
+  ) : (
+    <Changes changes={changes} title={t.workflows.differences(changes.length)} />
+  );
 }

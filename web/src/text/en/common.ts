@@ -49,13 +49,19 @@ export const problems = {
   denied: { title: 'You may not see this', help: 'Your role in this account does not include it. An admin can change that.' },
   unavailable: { title: 'The server cannot be reached', help: 'Check the connection. This page goes on by itself as soon as it is back.' },
   missing: { title: 'This does not exist', help: 'It was removed, or the link is not complete.' },
-  index: { title: 'A database index is missing or still being built', help: 'Whoever operates Kiln can deploy it with: firebase deploy --only firestore:indexes' },
+  index: {
+    title: 'A database index is missing or still being built',
+    help: 'Whoever operates Kiln can deploy it with: firebase deploy --only firestore:indexes',
+  },
   quota: { title: 'Too much at once', help: 'The database asks to slow down. Wait a moment and try again.' },
   opMissing: (op: string) => ({
     title: 'The server does not offer this yet',
     help: `The deployed functions do not know the operation “${op}”. Deploy the version that belongs to this app.`,
   }),
-  functionsDown: { title: 'The functions cannot be reached', help: 'The database works, but the functions do not answer. In the emulator: see that they started without an error.' },
+  functionsDown: {
+    title: 'The functions cannot be reached',
+    help: 'The database works, but the functions do not answer. In the emulator: see that they started without an error.',
+  },
   signIn: { title: 'Your session has ended', help: 'Sign in again.' },
   unknown: { title: 'Something went wrong', help: 'Try again. If it persists, report the text below.' },
 } as const;
@@ -101,7 +107,12 @@ export const statuses = {
     cancelled: 'Cancelled',
   },
   approval: { pending: 'Open', decided: 'Decided', expired: 'Expired', cancelled: 'Withdrawn' },
-  reconciliation: { pending: 'Being checked', reconciled: 'Confirmed by the target system', mismatch: 'Target system disagrees', accepted: 'Difference accepted' },
+  reconciliation: {
+    pending: 'Being checked',
+    reconciled: 'Confirmed by the target system',
+    mismatch: 'Target system disagrees',
+    accepted: 'Difference accepted',
+  },
 } as const;
 
 export const keys = {

@@ -67,7 +67,10 @@ export const approval = {
   claimedByYou: 'You have taken this on; the others cannot decide it until you give it back.',
   standing: {
     sending: { title: 'Sending…', text: 'It does not count yet.' },
-    sendingOffline: { title: 'Waiting for the connection', text: 'Your decision is kept and sent as soon as you are back. Until then it does not count.' },
+    sendingOffline: {
+      title: 'Waiting for the connection',
+      text: 'Your decision is kept and sent as soon as you are back. Until then it does not count.',
+    },
     received: { title: 'Received, being counted…', text: 'This takes a moment.' },
     accepted: (outcome: string) => `Your decision counts: ${outcome}`,
     acceptedOthers: 'It is open until enough others have agreed.',

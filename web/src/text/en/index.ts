@@ -6,7 +6,27 @@ import { runs } from './runs.ts';
 import { knowledge, recipes, workflows } from './workflows.ts';
 import { shell, signIn } from './shell.ts';
 
-export const en = { shell, signIn, common, problems, statuses, keys, inbox, approval, forms, runs, run, waiting, commands, engine, workflows, recipes, knowledge, operations, numbers } as const;
+export const en = {
+  shell,
+  signIn,
+  common,
+  problems,
+  statuses,
+  keys,
+  inbox,
+  approval,
+  forms,
+  runs,
+  run,
+  waiting,
+  commands,
+  engine,
+  workflows,
+  recipes,
+  knowledge,
+  operations,
+  numbers,
+} as const;
 
 /** The same keys with any text: what another language must provide. */
 type Texts<T> = T extends string

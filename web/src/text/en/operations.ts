@@ -1,6 +1,14 @@
 export const operations = {
   title: 'Operations',
-  tabs: { exceptions: 'To settle', bulk: 'Bulk jobs', health: 'Health', webhooks: 'Webhooks', schedules: 'Schedules', members: 'Members', audit: 'Audit log' },
+  tabs: {
+    exceptions: 'To settle',
+    bulk: 'Bulk jobs',
+    health: 'Health',
+    webhooks: 'Webhooks',
+    schedules: 'Schedules',
+    members: 'Members',
+    audit: 'Audit log',
+  },
   only: 'Only operators and admins see this.',
   exceptions: {
     none: { title: 'Nothing to settle', text: 'Differences, unknown outcomes and work that stands still appear here.' },

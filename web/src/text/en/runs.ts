@@ -1,7 +1,15 @@
 export const runs = {
   title: 'Runs',
   start: 'Start a run',
-  columns: { status: 'Status', workflow: 'Workflow', key: 'Business key', state: 'Business state', started: 'Started', by: 'By', took: 'Took' },
+  columns: {
+    status: 'Status',
+    workflow: 'Workflow',
+    key: 'Business key',
+    state: 'Business state',
+    started: 'Started',
+    by: 'By',
+    took: 'Took',
+  },
   filters: 'Filters',
   status: 'Status',
   anyStatus: 'Any status',

@@ -34,7 +34,8 @@ export const workflows = {
     publishedAs: (version: number) => `Published as version ${version}. Runs that are going on keep theirs.`,
     unchanged: 'Nothing has changed since the last version.',
     try: 'Try it',
-    tryText: (id: string) => `Publishes the text as “${id}”, which nothing else starts, and runs it once with your input. Its effects are real.`,
+    tryText: (id: string) =>
+      `Publishes the text as “${id}”, which nothing else starts, and runs it once with your input. Its effects are real.`,
     leave: 'You have changes that are not published. Leave anyway?',
     step: 'Step settings',
     noStep: 'Put the cursor into a step to change its common settings here.',
