@@ -69,9 +69,9 @@ export class Call {
   }
 
   /** A failed step that nobody awaits (the loser of a race) must not end the process. */
-  #rejectQuietly(error: Error): void {
+  #rejectQuietly(reason: Error): void {
     this.promise.catch(() => undefined);
-    this.#reject(error);
+    this.#reject(reason);
   }
 }
 

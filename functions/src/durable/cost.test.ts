@@ -103,7 +103,7 @@ describe('what a step costs', () => {
     const meter = new Meter();
     const costs: (Counts & { ms: number })[] = [];
     let last = performance.now();
-    let kit: TestKit | undefined;
+    const cold: { kit?: TestKit } = {};
     const workflow = code(async (step) => {
       for (let i = 0; i < 1_000; i += 1) {
         await step.run('work', () => {
@@ -111,12 +111,13 @@ describe('what a step costs', () => {
           costs.push({ ...meter.take(), ms: now - last });
           last = now;
           // The next step finds an instance that knows nothing.
-          if (i % 2 === 0) kit?.useColdInstance();
+          if (i % 2 === 0) cold.kit?.useColdInstance();
           return { index: i, text: 'a small result of some hundred bytes, such as a row or an answer has them: '.repeat(2) };
         });
       }
     });
-    kit = createTestKit({ workflows: [workflow], hooks: meter.hooks });
+    const kit = createTestKit({ workflows: [workflow], hooks: meter.hooks });
+    cold.kit = kit;
     const run = await kit.start(workflow, null);
     expect(kit.run(run).status).toBe('completed');
     expect(costs).toHaveLength(1_000);

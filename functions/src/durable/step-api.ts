@@ -32,9 +32,9 @@ export interface StepContext {
 
 export interface UndoContext extends StepContext {
   /** What a step came to: its value, its error, or undefined while nobody knows whether it happened. */
-  outcomeOf(step: string): StepOutcome | undefined;
+  readonly outcomeOf: (step: string) => StepOutcome | undefined;
   /** The idempotency key that a step's attempts were handed: look the effect up by it. */
-  idempotencyKeyOf(step: string): string;
+  readonly idempotencyKeyOf: (step: string) => string;
 }
 
 export type StepOutcome =

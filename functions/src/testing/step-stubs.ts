@@ -37,6 +37,9 @@ export class StepStubs {
   #wrapped(type: EffectStepType<object>): EffectStepType<object> {
     return {
       ...type,
+      // What the environment lacks does not matter to a step that the test performs.
+      preflight: (config, context) =>
+        this.#stubFor([context.place.step.id]) === undefined ? (type.preflight?.(config, context) ?? []) : [],
       perform: async (context) => {
         const names = [context.ref.key, lastName(context.ref.key)];
         this.#throwWhereTold(names);

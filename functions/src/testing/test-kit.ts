@@ -5,15 +5,10 @@ import type { Json } from '../engine/json.ts';
 import { ReplayingPlanner } from '../durable/code-planner.ts';
 import { WorkflowRegistry } from '../durable/define-workflow.ts';
 import type { AnyCodeWorkflow, CodeWorkflow } from '../durable/define-workflow.ts';
-import { attendCommand } from '../ledger/commands.ts';
-import { attendEvent, eventRecord } from '../ledger/events.ts';
-import { decideApproval } from '../ledger/approvals.ts';
+import { eventRecord } from '../ledger/events.ts';
 import { StoredMembers } from '../ledger/members.ts';
 import type { MemoryStoreHooks } from '../ledger/memory-store.ts';
-import { attendOutbox } from '../ledger/outbox.ts';
 import { loadPayload, storePayload } from '../ledger/payloads.ts';
-import { attendRequest } from '../ledger/requests.ts';
-import { heldStep } from '../ledger/steps.ts';
 import { StoreConflict } from '../ledger/store.ts';
 import type { Write } from '../ledger/store.ts';
 import { approvalRecordSchema } from '../model/approval.ts';
@@ -29,7 +24,7 @@ import type { RunRecord } from '../model/run.ts';
 import { stepRecordSchema } from '../model/step.ts';
 import type { StepRecord } from '../model/step.ts';
 import { attend } from '../runner/attend.ts';
-import { attendCompletion, attendRun, startRun } from '../runner/runs.ts';
+import { startRun } from '../runner/runs.ts';
 import type { StartRequest } from '../runner/runs.ts';
 import type { RunnerEvent, Runtime } from '../runner/runtime.ts';
 import { ActionRegistry } from '../steps/action-registry.ts';
@@ -39,9 +34,9 @@ import type { StepServices } from '../steps/step-type.ts';
 import { MAX_HOP_MS } from '../timers/doorbells.ts';
 import { reconcile } from '../timers/reconciler.ts';
 import { MemoryHost } from './memory-host.ts';
-import type { Route } from './memory-host.ts';
 import { StepStubs } from './step-stubs.ts';
 import type { Stub } from './step-stubs.ts';
+import { triggerRoutes } from './trigger-routes.ts';
 
 export interface TestKitOptions {
   /** Code workflows. */
@@ -95,7 +90,7 @@ export class TestKit {
     this.#planner = this.#plannerOf(this.#registry);
     this.host = new MemoryHost({
       now: typeof options.now === 'string' ? Date.parse(options.now) : (options.now ?? START),
-      routes,
+      routes: triggerRoutes,
       ring: (runtime, ref, hop) => attend(runtime, ref, { kind: 'doorbell', hop }),
       runtime: (base) => this.#runtimeOf(base, options),
       maxHopMs: MAX_HOP_MS,
@@ -388,43 +383,3 @@ export function createTestKit(options: TestKitOptions = {}): TestKit {
 function withId(id: string, definition: unknown): unknown {
   return Array.isArray(definition) ? { id, steps: definition as unknown[] } : { id, ...(definition as object) };
 }
-
-function partsOf(path: string): readonly string[] {
-  return path.split('/').filter((_, i) => i % 2 === 1);
-}
-
-/** What the deployed triggers do, by the collection of the document that was created. */
-const routes: Readonly<Record<string, Route>> = {
-  steps: (runtime, snapshot) => {
-    const [accountId = '', runId = '', key = ''] = partsOf(snapshot.path);
-    return attend(runtime, { accountId, runId, key }, { kind: 'trigger', held: heldStep(snapshot) });
-  },
-  runs: (runtime, { path }) => {
-    const [accountId = '', runId = ''] = partsOf(path);
-    return attendRun(runtime, { accountId, runId });
-  },
-  completions: (runtime, { path }) => {
-    const [accountId = '', runId = ''] = partsOf(path);
-    return attendCompletion(runtime, { accountId, runId });
-  },
-  events: (runtime, { path }) => {
-    const [accountId = '', eventId = ''] = partsOf(path);
-    return attendEvent(runtime, accountId, eventId);
-  },
-  decisions: (runtime, { path }) => {
-    const [accountId = '', approvalId = '', uid = ''] = partsOf(path);
-    return decideApproval(runtime, { accountId, approvalId, uid });
-  },
-  commands: (runtime, { path }) => {
-    const [accountId = '', runId = '', id = ''] = partsOf(path);
-    return attendCommand(runtime, { accountId, runId }, id);
-  },
-  requests: (runtime, { path }) => {
-    const [accountId = '', id = ''] = partsOf(path);
-    return attendRequest(runtime, accountId, id);
-  },
-  outbox: (runtime, { path }) => {
-    const [accountId = '', id = ''] = partsOf(path);
-    return attendOutbox(runtime, accountId, id);
-  },
-};
