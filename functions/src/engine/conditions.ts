@@ -9,7 +9,18 @@ import { compilePattern } from './pattern.ts';
 import type { Problem } from './problem.ts';
 
 /** What an expression can name. `found` is the result of a reconciliation's check. */
-export const conditionRoots = ['workflow_input', 'step', 'loop_item', 'loop_index', 'event', 'vars', 'output', 'run', 'found', 'input'] as const;
+export const conditionRoots = [
+  'workflow_input',
+  'step',
+  'loop_item',
+  'loop_index',
+  'event',
+  'vars',
+  'output',
+  'run',
+  'found',
+  'input',
+] as const;
 
 const CHARS_MAX = 4_000;
 const CACHE_MAX = 500;

@@ -20,6 +20,8 @@ export type Reference = ReferenceText &
     | { readonly root: 'loop_item'; readonly path: PathSegment[] }
     | { readonly root: 'loop_index' }
     | { readonly root: 'run'; readonly path: PathSegment[] }
+    /** What a recipe is given. */
+    | { readonly root: 'input'; readonly path: PathSegment[] }
     | { readonly root: 'secret'; readonly name: string }
   );
 
@@ -166,6 +168,7 @@ function readRoot(reader: Reader, root: string, start: number): WithoutText<Refe
     case 'workflow_input':
     case 'loop_item':
     case 'run':
+    case 'input':
       return { root, path: readPath(reader) };
     case 'loop_index':
       return { root };

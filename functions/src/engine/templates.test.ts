@@ -169,7 +169,7 @@ test.each([
   '{{workflow_input["a]}}',
   "{{workflow_input['a']}}",
   '{{workflow_input["a"}}',
-  '{{input.a}}',
+  '{{inputs.a}}',
   '{{step}}',
   '{{step.}}',
   '{{step[0]}}',

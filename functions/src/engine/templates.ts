@@ -291,6 +291,7 @@ function pathOf(reference: Reference): readonly PathSegment[] {
     case 'step':
     case 'loop_item':
     case 'run':
+    case 'input':
       return reference.path;
     case 'loop_index':
     case 'secret':
@@ -316,6 +317,7 @@ function missingRoot(reference: Reference): KilnError {
       return new KilnError('template.missing_step', `${reference.text}: there is no ${reference.root} outside a loop.`, { data });
     case 'workflow_input':
     case 'run':
+    case 'input':
     case 'secret':
       return new KilnError('template.missing_step', `${reference.text}: there is no ${reference.root} here.`, { data });
   }

@@ -1,3 +1,4 @@
+import { rejectingOutcomes } from '../model/approval.ts';
 import type { ApprovalRecord, DecisionRecord, Panel, VerdictRecord } from '../model/approval.ts';
 import type { MemberRecord } from '../model/member.ts';
 import { authorityOf } from './eligibility.ts';
@@ -20,6 +21,8 @@ export interface Request {
   readonly intact: boolean;
   /** What is wrong with edited values; undefined when they fit the form. */
   readonly faultOf: (values: string) => string | undefined;
+  /** What is wrong with the values as they were shown, where they are there to be corrected. */
+  readonly faultOfShown?: string | undefined;
 }
 
 export type Judgement =
@@ -37,7 +40,10 @@ export function canStillVote(request: Request, uid: string, at: number, accepted
   return !accepted.some((verdict) => verdict.by === uid) && seatsTaken(request, uid, at, accepted).accepted;
 }
 
-function faultOfForm({ approval, intact, faultOf, members }: Request, { uid, decision, createdAt }: Submitted): string | undefined {
+function faultOfForm(
+  { approval, intact, faultOf, faultOfShown, members }: Request,
+  { uid, decision, createdAt }: Submitted,
+): string | undefined {
   if (decision.by !== uid) return 'the decision names another person than the one who made it';
   if (createdAt >= approval.deadlineAt) return `the deadline was ${iso(approval.deadlineAt)}`;
   if (!intact || decision.digest !== approval.digest)
@@ -49,7 +55,7 @@ function faultOfForm({ approval, intact, faultOf, members }: Request, { uid, dec
     return `"${decision.outcome}" is not among the outcomes ${approval.outcomes.join(', ')}`;
   if (approval.commentRequired.includes(decision.outcome) && (decision.comment ?? '').trim() === '')
     return `"${decision.outcome}" needs a comment`;
-  if (decision.values === undefined) return undefined;
+  if (decision.values === undefined) return rejectingOutcomes.has(decision.outcome) ? undefined : faultOfShown;
   return approval.form === undefined ? 'this request takes no corrections' : faultOf(decision.values);
 }
 

@@ -4,6 +4,8 @@ import { nameOf } from '../engine/verdict.ts';
 import { rejectingOutcomes } from '../model/approval.ts';
 import type { ApprovalRecord, VerdictRecord } from '../model/approval.ts';
 import { BusinessException, KilnError, toErrorRecord } from '../model/errors.ts';
+import { paths } from '../model/paths.ts';
+import type { CorrectionRecord } from '../model/recipe.ts';
 import type { Look } from './approval-reading.ts';
 import type { Outcome } from './transitions.ts';
 
@@ -45,7 +47,38 @@ export function approvalEnd(look: Look & { readonly accepted: readonly VerdictRe
   const decidedByNames = end.by.map((uid) => nameOf(members, uid));
   const text = `"${approval.title}" was decided by ${decidedByNames.join(', ')}: ${end.outcome}${commentsOf(look, end.by)}`;
   const fields: ApprovalEnd['fields'] = { status: 'decided', outcome: end.outcome, decidedBy: [...end.by], decidedByNames };
+  if (approval.purpose === 'correction' && !rejectingOutcomes.has(end.outcome)) return { outcome: corrected(look, end, now), fields, text };
   return { outcome: stepOutcome(approval, end.outcome, text, output), fields, text };
+}
+
+const KEPT_CHARS = 100_000;
+
+/** The accepted values are the step's output. What was changed, and why, is kept as data. */
+function corrected(look: Look, end: Extract<End, { kind: 'decided' }>, now: number): Outcome {
+  const { approval, held, shown, submitted } = look;
+  const { accountId, approvalId, runId, stepKey, workflowId } = approval;
+  const before = canonicalJson(shown.values ?? null);
+  const output = canonicalJson(valuesOf(look, end) ?? null);
+  const comments = submitted.flatMap(({ uid, decision }) =>
+    end.by.includes(uid) && decision.comment !== undefined ? [decision.comment] : [],
+  );
+  const record: CorrectionRecord = {
+    v: 1,
+    accountId,
+    approvalId,
+    runId,
+    stepKey,
+    workflowId,
+    changed: before !== output,
+    answer: before.slice(0, KEPT_CHARS),
+    accepted: output.slice(0, KEPT_CHARS),
+    by: [...end.by],
+    comments,
+    at: now,
+  };
+  const known = held?.record.details === undefined ? {} : (parseJson(held.record.details) as { [field: string]: Json });
+  const details = canonicalJson({ ...known, correction: { approvalId, by: [...end.by], changed: record.changed, comments } });
+  return { kind: 'succeeded', output, details, also: [{ op: 'create', path: paths.correction(accountId, approvalId), data: record }] };
 }
 
 function outcomeOfDeadline(onDeadline: ApprovalRecord['onDeadline']): string | undefined {

@@ -1,4 +1,5 @@
 import { faultOfValues } from '../engine/form.ts';
+import { canonicalJson } from '../engine/json.ts';
 import type { Tally } from '../engine/quorum.ts';
 import { nameOf } from '../engine/verdict.ts';
 import type { Judgement, Request, Submitted } from '../engine/verdict.ts';
@@ -18,8 +19,10 @@ export interface Counted {
 }
 
 export function requestOf(look: Look): Request {
-  const { form } = look.approval;
-  return { ...look, faultOf: (values) => (form === undefined ? undefined : faultOfValues(form, values)) };
+  const { form, purpose } = look.approval;
+  const faultOf = (values: string): string | undefined => (form === undefined ? undefined : faultOfValues(form, values));
+  if (purpose !== 'correction') return { ...look, faultOf };
+  return { ...look, faultOf, faultOfShown: faultOf(canonicalJson(look.shown.values ?? null)) };
 }
 
 export function verdictOf(

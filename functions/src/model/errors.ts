@@ -193,6 +193,10 @@ export const errorCodes = {
     help: 'The model or its content filter refused to answer. Change the prompt, use another model, or let a person answer.',
   },
   'llm.truncated': { class: 'not_retryable', help: 'The answer hit its token limit and is incomplete. Raise maxTokens or ask for less.' },
+  'recipe.not_found': {
+    class: 'not_retryable',
+    help: 'The account has no such recipe, or no such version of it. Publish it first, or check the id.',
+  },
   'llm.quota': {
     class: 'not_retryable',
     help: 'The account at the model provider has no quota left. Add credit there; waiting does not help.',
@@ -223,6 +227,7 @@ export const errorCodes = {
     help: 'Nobody who could be told is an active member of the account. Check names and departments, or invite them.',
   },
   'kb.missing': { class: 'not_retryable', help: 'No knowledge base is configured in this deployment.' },
+  'kb.not_found': { class: 'not_retryable', help: 'The knowledge base has no document of that id. Correct the id, or add the document.' },
   'kb.too_large': { class: 'not_retryable', help: 'The document is over 400 KB of Markdown. Split it.' },
   'kb.conflict': { class: 'retryable', help: 'The document was changed by others at the same time. It is tried again.' },
   'secret.missing': { class: 'not_retryable', help: 'No secret of that name is configured. Set it with the Firebase CLI and redeploy.' },
@@ -235,7 +240,10 @@ export const errorCodes = {
     help: 'The secret is too short to be told from ordinary text, so it could not be redacted. Use one of at least 6 characters.',
   },
   'limit.no_slot': { class: 'retryable', help: 'All slots of a concurrency limit are in use; the step is tried again shortly.' },
-  'limit.unknown': { class: 'not_retryable', help: 'The account has no limit of that name. Add it to the account’s limits, or correct the name.' },
+  'limit.unknown': {
+    class: 'not_retryable',
+    help: 'The account has no limit of that name. Add it to the account’s limits, or correct the name.',
+  },
   'effect.unknown': {
     class: 'unknown_outcome',
     help: 'Another attempt claimed the same effect, and nobody knows whether it happened. Check the target, then settle the step that the message names, and this one.',

@@ -1,4 +1,5 @@
 import { digest } from '../engine/json.ts';
+import { StoredAnswers } from '../ledger/answers.ts';
 import { heldStep, stepPath } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
 import { StoreRefusal } from '../ledger/store.ts';
@@ -38,7 +39,9 @@ export async function claimStep(runtime: Runtime, held: Held, leaseMs: number, i
 
 /** What an attempt came to: an outcome, an error, or that the step goes on waiting for something (a person, for example). */
 export type AttemptOutcome =
-  Outcome | { readonly kind: 'error'; readonly error: ErrorRecord } | { readonly kind: 'wait'; readonly entered: Entered };
+  | Outcome
+  | { readonly kind: 'error'; readonly error: ErrorRecord; readonly details?: string }
+  | { readonly kind: 'wait'; readonly entered: Entered };
 
 export type SettledOutcome = Exclude<AttemptOutcome, { readonly kind: 'wait' }>;
 
@@ -80,11 +83,16 @@ export async function attemptOutcome(
         timeoutMs: Math.max(1, timeoutMs - OWN_DEADLINE_MS),
         ...lookupsFor(runtime, held),
         secrets,
+        answers: new StoredAnswers(runtime.store, record, config.sensitive === true),
       });
       return performed.finally(() => (underWay = false));
     };
     const performed = await runtime.limitTime(timeoutMs, perform, stillOurs);
     if ('wait' in performed) return { kind: 'wait', entered: performed.wait };
+    if ('failure' in performed) {
+      const error = secrets.error(toErrorRecord(performed.failure));
+      return { kind: 'error', error, details: secrets.text(performed.details) };
+    }
     const { output, details, writes } = performed;
     return {
       kind: 'succeeded',

@@ -7,7 +7,6 @@ import type { Held } from '../ledger/steps.ts';
 import { StoreConflict, StoreRefusal } from '../ledger/store.ts';
 import { finish, leaveUnresolved, suspend } from '../ledger/transitions.ts';
 import { KilnError, toErrorRecord } from '../model/errors.ts';
-import type { ErrorRecord } from '../model/errors.ts';
 import type { StepConfig } from '../model/definition.ts';
 import type { EffectStepType, Entered } from '../steps/step-type.ts';
 import { admit } from './admission.ts';
@@ -85,7 +84,7 @@ async function recordOutcome(
   let held = claimed;
   for (let look = 0; look < LOOKS; look += 1) {
     try {
-      if (outcome.kind === 'error') await afterError(runtime, held, index, step, outcome.error, type);
+      if (outcome.kind === 'error') await afterError(runtime, held, index, step, outcome, type);
       else if (outcome.kind === 'wait') await goOnWaiting(runtime, held, outcome.entered);
       else await finish(runtime, held, { index, outcome, runOutput: runOutputOf(runtime, held, index) });
       return;
@@ -126,10 +125,12 @@ async function afterError(
   held: Held,
   index: DefinitionIndex,
   step: StepConfig,
-  error: ErrorRecord,
+  outcome: Extract<AttemptOutcome, { kind: 'error' }>,
   type: EffectStepType<object>,
 ): Promise<void> {
   const { record } = held;
+  const { error } = outcome;
+  const details = outcome.details === undefined ? {} : { details: outcome.details };
   runtime.observe({ kind: 'attempt_failed', step: record, error });
   const idempotent = step.idempotent ?? type.isIdempotent?.(step, runtime.services) ?? type.idempotent;
   const policy = retryPolicySchema.parse(step.retry ?? {});
@@ -147,13 +148,13 @@ async function afterError(
     case 'retry': {
       const wakeAt = runtime.clock.now() + decision.delayMs;
       await runtime.doorbells.arm(record, wakeAt, 0);
-      await suspend(runtime, held, { wait: { kind: 'retry' }, wakeAt, error });
+      await suspend(runtime, held, { wait: { kind: 'retry' }, wakeAt, error, ...details });
       return;
     }
     case 'unresolved':
       return leaveUnresolved(runtime, held, error);
     case 'fail':
     case 'exception':
-      return finish(runtime, held, { index, outcome: { kind: 'failed', error }, runOutput: runOutputOf(runtime, held, index) });
+      return finish(runtime, held, { index, outcome: { kind: 'failed', error, ...details }, runOutput: runOutputOf(runtime, held, index) });
   }
 }

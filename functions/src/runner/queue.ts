@@ -85,9 +85,13 @@ export async function queueRun(
 /** The first writes with the places that the run takes, in one commit: there is never a place without its run, nor the reverse. */
 export function withPlaces(writes: readonly Write[], runPath: string, turn: Extract<Turn, { kind: 'now' }>): readonly Write[] {
   if (turn.places.length === 0) return writes;
-  const marked = writes.map((write): Write => {
-    if (write.op !== 'update' || write.path !== runPath) return write;
-    return { ...write, data: { ...write.data, queuedFor: remove, ...(turn.held.length === 0 ? {} : { slots: turn.held }) } };
-  });
+  const marked = amended(writes, runPath, { queuedFor: remove, ...(turn.held.length === 0 ? {} : { slots: turn.held }) });
   return [...marked, ...turn.places.map((place) => place.write)];
+}
+
+/** The same writes, with more fields in the update of the run. */
+export function amended(writes: readonly Write[], runPath: string, fields: object): readonly Write[] {
+  return writes.map((write) =>
+    write.op === 'update' && write.path === runPath ? { ...write, data: { ...write.data, ...fields } } : write,
+  );
 }

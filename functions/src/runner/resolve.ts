@@ -63,8 +63,8 @@ export function parsedConfig(type: AnyStepType, resolved: Resolved): object & St
 }
 
 export function factsOf(held: Held): RunFacts {
-  const { runId, accountId, workflowId, version } = held.record;
-  return { runId, accountId, workflowId, version };
+  const { runId, accountId, workflowId, version, kind } = held.record;
+  return { runId, accountId, workflowId, version, kind };
 }
 
 /** The filled-in business key. A lone template may have brought a number; nothing, or a structure, names no effect. */

@@ -5,6 +5,7 @@ import type { Problem } from '../engine/problem.ts';
 import { endRun } from '../ledger/end-run.ts';
 import { newRunWrites } from '../ledger/new-run.ts';
 import type { NewRun } from '../ledger/new-run.ts';
+import { initialState, overdueWatch } from '../ledger/business-states.ts';
 import { dueField } from '../ledger/due.ts';
 import { releaseRunSlots } from '../ledger/limits.ts';
 import { loadPayload } from '../ledger/payloads.ts';
@@ -20,10 +21,13 @@ import type { RunRef } from '../model/paths.ts';
 import { runRecordSchema, terminalRunStatuses } from '../model/run.ts';
 import type { RunRecord, RunStatus } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
+import { describedBy } from './described.ts';
 import { finishWait } from './finish-wait.ts';
 import { preflightRun } from './preflight-run.ts';
-import { queueRun, turnOf, withPlaces } from './queue.ts';
+import { amended, queueRun, turnOf, withPlaces } from './queue.ts';
 import type { Turn } from './queue.ts';
+import { resolveContext } from './run-context.ts';
+import type { ContextFound } from './run-context.ts';
 import type { Runtime } from './runtime.ts';
 
 /** What to do when a start key was used before. */
@@ -109,20 +113,28 @@ async function beginRun(runtime: Runtime, run: RunRecord, snapshot: Snapshot): P
   // While it waits for its turn, nothing else is checked: that would be done again when the turn comes.
   const looked = run.queuedFor === undefined ? undefined : await turnFor(runtime, run, input);
   if (looked?.kind === 'later') return queueRun(runtime, run, snapshot, looked);
-  const problems = await preflightRun(runtime, run, input);
-  const turn = problems.length > 0 ? undefined : (looked ?? (await turnFor(runtime, run, input)));
+  const prepared = await prepare(runtime, run, input);
+  const turn = prepared.problems.length > 0 ? undefined : (looked ?? (await turnFor(runtime, run, input)));
   if (turn?.kind === 'later') return queueRun(runtime, run, snapshot, turn);
-  const found = turn?.kind === 'never' ? [turn.problem] : problems;
+  const problems = turn?.kind === 'never' ? [turn.problem] : prepared.problems;
   const writes =
     turn?.kind === 'now'
       ? withPlaces(await firstWrites(runtime, run, snapshot, input), snapshot.path, turn)
-      : rejectedWrites(runtime, run, snapshot, found);
+      : rejectedWrites(runtime, run, snapshot, problems);
+  const { context } = prepared;
   try {
-    await runtime.store.commit(writes);
+    await runtime.store.commit(context === undefined ? writes : amended(writes, snapshot.path, { context: canonicalJson(context) }));
   } catch (error) {
     // Somebody else began it between our read and now.
     if (!(error instanceof StoreConflict)) throw error;
   }
+}
+
+/** Everything that can be known before the first step: what is wrong, and what holds for the whole run. */
+async function prepare(runtime: Runtime, run: RunRecord, input: Json): Promise<ContextFound> {
+  const problems = await preflightRun(runtime, run, input);
+  if (problems.length > 0 || run.kind === 'code') return { problems };
+  return resolveContext(runtime, run, await runtime.definitions.get(run.accountId, run.workflowId, run.version));
 }
 
 /** A key that cannot be filled in is the input's fault, not a reason to wait. */
@@ -154,16 +166,19 @@ async function firstWrites(runtime: Runtime, run: RunRecord, snapshot: Snapshot,
   if (run.kind === 'code') return runtime.code.start(runtime, run, snapshot, input);
   const { definition } = await runtime.definitions.get(run.accountId, run.workflowId, run.version);
   const deadlineAt = definition.deadline === undefined ? undefined : run.createdAt + parseDuration(definition.deadline, 'deadline');
+  const initial = definition.states === undefined ? undefined : initialState(run, definition.states, now);
   const begun = {
     status: 'running',
     startedAt: now,
     ...(deadlineAt === undefined ? { due: remove } : { deadlineAt, due: dueField(run.runId, deadlineAt) }),
-    ...(definition.states === undefined ? {} : { businessState: definition.states.initial }),
+    ...initial?.fields,
+    ...describedBy(definition, run, input),
   };
   const update: Write = { op: 'update', path: snapshot.path, data: begun, ifUpdateTime: snapshot.updateTime };
   const first = definition.steps[0];
-  if (first === undefined) return [update];
-  return [update, firstStep(run, { stepId: first.id, type: first.type }, deadlineAt, now)];
+  const also = [...(initial?.writes ?? []), ...overdueWatch(run, definition.alerts, run.createdAt)];
+  if (first === undefined) return [update, ...also];
+  return [update, firstStep(run, { stepId: first.id, type: first.type }, deadlineAt, now), ...also];
 }
 
 /** The first step has no step before it: it takes what it inherits from the run. */

@@ -124,6 +124,7 @@ function scopeOf({ input, outputs, item, loop, run }: Values): Scope {
           return loop?.index;
         case 'run':
           return facts;
+        case 'input':
         case 'secret':
           return undefined;
       }

@@ -157,7 +157,7 @@ export async function enterApproval(context: EnterContext<Config>, purpose: Appr
   const agenda = agendaOf(config, everybody, now);
   const deadlineAt = timeAfter(now, agenda.periodMs, agenda.calendar);
   const members = new Map(everybody.map((member) => [member.uid, member] as const));
-  const shown = shownText(config);
+  const shown = shownText(config, purpose);
   const sensitive = config.sensitive === true;
   const stored = storePayload(ref, `${ref.key}~shown`, shown, sensitive ? { sensitive, approvalId: documentId } : undefined);
   const outcomes = config.outcomes ?? DEFAULT_OUTCOMES;
@@ -207,14 +207,15 @@ export async function enterApproval(context: EnterContext<Config>, purpose: Appr
 }
 
 /** Exactly what is shown, as one text: its digest is what every decision is bound to. */
-function shownText(config: Config): string {
+function shownText(config: Config, { purpose }: ApprovalPurpose): string {
   for (const item of config.evidence ?? []) {
     for (const link of item.kind === 'links' ? item.links : []) {
       if (!/^(https?:\/\/|mailto:|\/(?!\/))/i.test(link.url))
         throw new KilnError('request.invalid', `the link "${link.label}" is no web address`);
     }
   }
-  if (config.form !== undefined) {
+  // What is to be corrected need not be right.
+  if (config.form !== undefined && purpose !== 'correction') {
     const faults = validateAgainst(config.form, config.values ?? null);
     if (faults[0] !== undefined)
       throw new KilnError(faults[0].code, `the values to correct do not fit the form: ${faults[0].path} ${faults[0].message}`, {

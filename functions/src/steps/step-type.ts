@@ -5,6 +5,7 @@ import type { DefinitionIndex, Place } from '../engine/definition-index.ts';
 import type { Approvers } from '../model/approval.ts';
 import type { StepCommon } from '../model/definition.ts';
 import type { StepRef } from '../model/paths.ts';
+import type { AnswerRecord, Recipe } from '../model/recipe.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { Wait } from '../model/step.ts';
 import type { Write } from '../ledger/store.ts';
@@ -31,6 +32,31 @@ export interface StepServices {
   readonly kb?: KnowledgeBase;
   readonly mcp?: McpClient;
   readonly mcpServers?: McpServers;
+  readonly recipes?: RecipeSource;
+}
+
+/** An account's published recipes. */
+export interface RecipeSource {
+  latest(accountId: string, recipeId: string): Promise<number | undefined>;
+  /** Throws `recipe.not_found`. */
+  version(accountId: string, recipeId: string, version: number): Promise<Recipe>;
+}
+
+export interface KeptAnswer {
+  readonly record: AnswerRecord;
+  readonly text: string;
+}
+
+/** What models answered to this step; kept before it is judged, found again by what was asked. */
+export interface AnswerStore {
+  find(contentKey: string): Promise<KeptAnswer | undefined>;
+  keep(
+    answer: Omit<AnswerRecord, 'v' | 'accountId' | 'runId' | 'stepKey' | 'workflowId' | 'attempt' | 'text'>,
+    text: string,
+  ): Promise<void>;
+  /** Passages found for the question, so that a retry asks the same question. */
+  findContext(): Promise<string | undefined>;
+  keepContext(context: string): Promise<void>;
 }
 
 /** An account's MCP servers. */
@@ -55,6 +81,7 @@ export interface RunFacts {
   readonly accountId: string;
   readonly workflowId: string;
   readonly version: number;
+  readonly kind: 'graph' | 'code';
 }
 
 interface ContextBase<C> {
@@ -86,12 +113,17 @@ export interface PerformContext<C> extends ContextBase<C>, Lookups {
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
+  readonly answers: AnswerStore;
   /** For secrets that stand elsewhere than in the configuration, such as a server's headers. */
   readonly secrets: SecretFiller;
 }
 
 /** A result, or what the step waits for now that it has been performed; the end of that wait is the step's result. */
-export type Performed = PerformedResult | { readonly wait: Entered };
+export type Performed =
+  | PerformedResult
+  | { readonly wait: Entered }
+  /** An error, with what the attempt found out and what it cost. */
+  | { readonly failure: Error; readonly details: Json };
 
 export interface PerformedResult {
   readonly output: unknown;
