@@ -48,7 +48,9 @@ async function deliveryResult(runtime: Runtime, record: OutboxRecord): Promise<o
     return { state: 'sent', sentAt: runtime.clock.now(), due: remove, leaseUntil: remove, error: remove };
   } catch (thrown) {
     const error = toErrorRecord(thrown);
-    const again = error.class !== 'not_retryable' && record.attempt < policy.maxAttempts;
+    // Only a refusal that says so is final: a hiccup of the database or the network says nothing about the delivery.
+    const refused = thrown instanceof KilnError && error.class === 'not_retryable';
+    const again = !refused && record.attempt < policy.maxAttempts;
     if (!again) return { state: 'failed', error, due: remove, leaseUntil: remove };
     const nextAt = runtime.clock.now() + nextDelayMs(policy, record.attempt, runtime.random, error.retryAfterMs);
     return { state: 'queued', error, nextAt, due: dueField(record.id, nextAt), leaseUntil: remove };
