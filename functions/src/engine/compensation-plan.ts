@@ -1,6 +1,7 @@
 import type { StepRecord } from '../model/step.ts';
 import type { LoopFrame } from '../model/step.ts';
 import type { DefinitionIndex } from './definition-index.ts';
+import { didNothing } from './harmless.ts';
 
 /** One effect to undo. */
 export interface Undo {
@@ -28,18 +29,12 @@ export function planCompensation(index: DefinitionIndex, steps: readonly StepRec
     });
 }
 
-/** A skipped step did nothing itself. A failed one may have, unless each of its attempts got an answer that says that it did not. */
+/** A skipped step did nothing itself. A failed one may have, unless each of its attempts ended in an answer that rules it out. */
 export function mayHaveActed(step: StepRecord): boolean {
   if (step.state === 'succeeded') return true;
   if (step.state === 'skipped') return false;
-  return step.attempts.some(({ endedAt, outcome, error }) => {
-    if (endedAt === undefined || outcome === 'lost' || outcome === 'discarded') return true;
-    return error !== undefined && (error.class === 'unknown_outcome' || unsureCodes.has(error.code));
-  });
+  return step.attempts.some(({ outcome, error }) => outcome !== 'failed' || error === undefined || !didNothing(error));
 }
-
-/** Errors after which the target may have acted although nobody was told. */
-const unsureCodes: ReadonlySet<string> = new Set(['step.timeout', 'http.connection']);
 
 function endOf(step: StepRecord): number {
   return step.endedAt ?? step.attempts.at(-1)?.endedAt ?? step.createdAt;

@@ -1,14 +1,18 @@
 import { nextAfter, nextAfterFailure } from '../engine/graph-planner.ts';
 import type { Continuation, Next } from '../engine/graph-planner.ts';
 import { placeOf } from '../engine/definition-index.ts';
+import { didNothing } from '../engine/harmless.ts';
 import type { DefinitionIndex } from '../engine/definition-index.ts';
+import type { Definition } from '../model/definition.ts';
+import { KilnError, toErrorRecord } from '../model/errors.ts';
 import type { ErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import type { Attempt, StepRecord, Wait } from '../model/step.ts';
 import { alertWrites } from './alerts.ts';
+import { enterState } from './business-states.ts';
 import type { Breach } from './alerts.ts';
 import type { DatabaseClock } from './clock.ts';
-import { effectDoubtWrites, effectEndWrites, didNothing } from './effects.ts';
+import { effectDoubtWrites, effectEndWrites } from './effects.ts';
 import { countLane, joinEarly } from './joins.ts';
 import { dueField } from './due.ts';
 import { storePayload } from './payloads.ts';
@@ -186,7 +190,7 @@ export interface FinishOptions {
 /** Ends a step and creates what follows, in one commit. */
 export async function finish(ledger: Ledger, held: Held, options: FinishOptions): Promise<void> {
   const plan = planFinish(held, options);
-  if (needsTransaction(plan.continuation.next)) {
+  if (needsTransaction(plan.continuation.next) || stateSetBy(plan.ending, options) !== undefined) {
     await ledger.store.transaction(async (tx) => {
       const writes = await finishWrites(ledger, held, options, tx);
       for (const write of writes) tx.write(write);
@@ -215,13 +219,44 @@ function planFinish(held: Held, { index, outcome, owner, next }: FinishOptions):
   return { continuation: nextAfterFailure(index, place, loops, outcome.error), ending };
 }
 
-/** The writes of an ending; `tx` is needed where lanes are counted. The step's own update is fenced by the hold. */
+/** The writes of an ending; `tx` is needed where lanes are counted or a business state is set. The step's own update is fenced by the hold. */
 export async function finishWrites(
   ledger: Ledger,
   held: Held,
   options: FinishOptions,
   tx: Transaction | undefined,
 ): Promise<readonly Write[]> {
+  const state = stateSetBy(options.owner ?? held, options);
+  if (state === undefined) return endWrites(ledger, held, options, tx);
+  const { owner = held, next: _next, ...rest } = options;
+  try {
+    const entered = await enterState(required(tx), held.record, { ...state, stepKey: owner.record.key }, ledger.clock.now());
+    return await endWrites(ledger, held, { ...options, also: [...(options.also ?? []), ...entered] }, tx);
+  } catch (error) {
+    if (!(error instanceof KilnError) || error.code !== 'state.not_allowed') throw error;
+    // The run moved to another state while the step was at work. What the step did is known; that the run is where it should be is not.
+    const { output } = rest.outcome;
+    return endWrites(
+      ledger,
+      held,
+      { ...rest, outcome: { kind: 'failed', error: toErrorRecord(error), ...(output === undefined ? {} : { output }) } },
+      tx,
+    );
+  }
+}
+
+/** The business state that the run enters by this end. */
+function stateSetBy(
+  { record }: Held,
+  { index, outcome }: FinishOptions,
+): { states: NonNullable<Definition['states']>; state: string } | undefined {
+  const { states } = index.definition;
+  if (states === undefined || outcome.kind !== 'succeeded') return undefined;
+  const state = placeOf(index, record.stepId).step.setsState;
+  return state === undefined ? undefined : { states, state };
+}
+
+async function endWrites(ledger: Ledger, held: Held, options: FinishOptions, tx: Transaction | undefined): Promise<readonly Write[]> {
   const { continuation, ending } = planFinish(held, options);
   const now = ledger.clock.now();
   const { record } = held;
@@ -268,7 +303,7 @@ async function nextWrites(
 }
 
 function required(tx: Transaction | undefined): Transaction {
-  if (tx === undefined) throw new Error('a lane can only be counted in a transaction');
+  if (tx === undefined) throw new Error('a lane is counted, and a business state set, in a transaction');
   return tx;
 }
 

@@ -2,6 +2,7 @@ import { dueOf } from '../engine/due.ts';
 import type { DefinitionIndex } from '../engine/definition-index.ts';
 import { decideAfterFailure, retryPolicySchema } from '../engine/retry.ts';
 import { placeOf } from '../engine/definition-index.ts';
+import { stateFault } from '../ledger/business-states.ts';
 import { endRun } from '../ledger/end-run.ts';
 import { matchBufferedEvent } from '../ledger/events.ts';
 import { COMPENSATE, heldStep, UNDO } from '../ledger/steps.ts';
@@ -12,6 +13,7 @@ import { BusinessException, KilnError, toErrorRecord } from '../model/errors.ts'
 import type { ErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import type { StepRef } from '../model/paths.ts';
+import { runRecordSchema } from '../model/run.ts';
 import { beginCondition, beginJoin, beginLoop, beginParallel } from './containers.ts';
 import { guarded } from './guards.ts';
 import { performAttempt } from './perform.ts';
@@ -92,6 +94,7 @@ async function begin(runtime: Runtime, step: Held): Promise<void> {
   }
   if (record.type === '$join') return beginJoin(runtime, held, index);
   try {
+    await checkState(runtime, held, index);
     await beginType(runtime, held, index);
   } catch (error) {
     const expected = error instanceof BusinessException || (error instanceof KilnError && error.code !== 'internal');
@@ -99,6 +102,16 @@ async function begin(runtime: Runtime, step: Held): Promise<void> {
     const outcome = { kind: 'failed', error: toErrorRecord(error) } as const;
     await finish(runtime, held, { index, outcome, runOutput: runOutputOf(runtime, held, index) });
   }
+}
+
+/** A step whose end sets a business state does nothing when the run cannot enter it. One read, for such steps only. */
+async function checkState(runtime: Runtime, { record }: Held, index: DefinitionIndex): Promise<void> {
+  const { states } = index.definition;
+  const { setsState } = placeOf(index, record.stepId).step;
+  if (states === undefined || setsState === undefined) return;
+  const { docs } = await runtime.store.get([paths.run(record.accountId, record.runId)]);
+  const fault = docs[0] === undefined ? undefined : stateFault(states, runRecordSchema.parse(docs[0].data), setsState);
+  if (fault !== undefined) throw fault;
 }
 
 async function beginType(runtime: Runtime, held: Held, index: DefinitionIndex): Promise<void> {

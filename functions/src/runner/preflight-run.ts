@@ -7,10 +7,11 @@ import { templatesIn } from '../engine/templates.ts';
 import type { DefinitionIndex, Place } from '../engine/definition-index.ts';
 import { limitsOf } from '../ledger/limits.ts';
 import { KilnError } from '../model/errors.ts';
-import type { StepConfig } from '../model/definition.ts';
+import type { Definition, StepConfig } from '../model/definition.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { SecretSource } from '../services/secrets.ts';
 import { CallSecrets, weakness } from './call-secrets.ts';
+import { describedBy } from './described.ts';
 import type { Runtime } from './runtime.ts';
 import { ownFields } from './resolve.ts';
 
@@ -30,7 +31,18 @@ export async function preflightRun(runtime: Runtime, run: RunRecord, input: Json
   const definitionProblems = checkDefinition(index, runtime.stepTypes);
   // A step type's own check may rely on its schema, so it only sees definitions that are well-formed.
   const environment = definitionProblems.length > 0 ? [] : await environmentProblems(runtime, run, index);
-  return [...inputProblems, ...definitionProblems, ...environment];
+  return [...inputProblems, ...definitionProblems, ...environment, ...descriptionProblems(index.definition, run, input)];
+}
+
+/** What the run is found by comes from its input. */
+function descriptionProblems(definition: Definition, run: RunRecord, input: Json): readonly Problem[] {
+  try {
+    describedBy(definition, run, input);
+    return [];
+  } catch (error) {
+    if (!(error instanceof KilnError)) throw error;
+    return [{ path: definition.businessKey === undefined ? 'attributes' : 'businessKey', code: error.code, message: error.message }];
+  }
 }
 
 /** What depends on the deployment rather than on the definition: actions, secrets, servers. */

@@ -4,6 +4,7 @@ import { attendCommand } from '../ledger/commands.ts';
 import { attendEvent } from '../ledger/events.ts';
 import { attendOutbox } from '../ledger/outbox.ts';
 import { attendRequest } from '../ledger/requests.ts';
+import { attendWatch } from '../ledger/watches.ts';
 import type { Snapshot } from '../ledger/store.ts';
 import { paths } from '../model/paths.ts';
 import { attend } from '../runner/attend.ts';
@@ -57,6 +58,7 @@ export const dueHandlers: Readonly<Record<string, DueHandler>> = {
     const [, accountId = '', , approvalId = '', , uid = ''] = path.split('/');
     return decideApproval(runtime, { accountId, approvalId, uid });
   },
+  watches: attendWatch,
   reconciliations: (runtime, { path }) => {
     const [, accountId = '', , runId = ''] = path.split('/');
     return attendReconciliation(runtime, accountId, runId);
