@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import pc from 'picocolors';
 import { addDoctor } from './kiln/doctor.ts';
+import { addFound } from './kiln/found.ts';
 import { addInit } from './kiln/init.ts';
 import { addNewStep } from './kiln/new-step.ts';
 import { DEMO_ACCOUNT } from './kiln/people.ts';
@@ -26,6 +27,7 @@ addRunCommands(program);
 addSteeringCommands(program);
 addWorkflowCommands(program);
 addDoctor(program);
+addFound(program);
 addInit(program);
 addNewStep(program);
 

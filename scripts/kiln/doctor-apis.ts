@@ -6,10 +6,10 @@ export interface ApiAnswer {
   readonly body: JsonObject;
 }
 
-/** Google's REST APIs, as a person who is signed in sees them. The only way in which the doctor looks at a project. */
+/** Google's REST APIs, as a person who is signed in sees them. The only way in which the command line looks at a project. */
 export interface GoogleApis {
   get(url: string): Promise<ApiAnswer>;
-  /** For `:getIamPolicy` methods that want a POST; nothing is ever changed. */
+  /** The doctor posts only what reads, such as `:getIamPolicy`. */
   post(url: string, body: JsonObject): Promise<ApiAnswer>;
 }
 
