@@ -15,6 +15,7 @@ import {
   MAX_STEP_TIMEOUT_MS,
   stillHeld,
 } from '../runner/perform.ts';
+import { recordLateResult } from '../runner/late-result.ts';
 import type { AttemptOutcome } from '../runner/perform.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { policyOf } from './baton.ts';
@@ -55,10 +56,7 @@ export async function recordOutcome(runtime: Runtime, claimed: Held, outcome: At
       }
       if (!(error instanceof StoreConflict)) throw error;
       const still = await stillHeld(runtime, claimed);
-      if (still === undefined) {
-        runtime.observe({ kind: 'late_result', step: claimed.record });
-        return;
-      }
+      if (still === undefined) return recordLateResult(runtime, claimed, current, true);
       held = still;
     }
   }

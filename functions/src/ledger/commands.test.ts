@@ -120,6 +120,27 @@ describe('cancel', () => {
     ]);
   });
 
+  test('R3 a result that comes after the cancel is recorded and not applied', async () => {
+    let finish: (value: Json) => void = () => undefined;
+    const slow = defineAction({
+      name: 'slow',
+      input: z.looseObject({}),
+      output: z.json(),
+      run: () => new Promise<Json>((resolve) => (finish = resolve)),
+    });
+    ops = new Operations({ actions: [slow], concurrent: true });
+    await ops.publish('wf', [act('x', 'slow'), value('end', 'done')]);
+    const starting = ops.start('wf', {}, 'r1');
+    await expect.poll(() => ops.states('r1')).toEqual({ x: 'running' });
+    const id = await ops.ask('r1', 'cancel');
+    await attendCommand(ops.runtime, { accountId: ACCOUNT, runId: 'r1' }, id);
+    finish({ charged: 5 });
+    await starting;
+    expect(ops.states('r1')).toEqual({ x: 'cancelled' });
+    const late = (await ops.history('r1')).find(({ kind }) => kind === 'late_result');
+    expect(JSON.parse(late?.data ?? '{}')).toMatchObject({ stepKey: 'x', attempt: 1, outcome: 'succeeded', output: '{"charged":5}' });
+  });
+
   test('a cancel that dies between two of its transactions is finished, and closed as done', async () => {
     let commits = Infinity;
     ops = new Operations({

@@ -248,6 +248,21 @@ describe('what is undone, and when', () => {
     expect(ops.run('r1').status).toBe('compensated');
   });
 
+  test('an effect that was undone may be brought about again under its business key', async () => {
+    const steps = [
+      effect('one', { effectKey: 'order:{{workflow_input.order}}' }),
+      { id: 'c', type: 'condition', if: 'workflow_input.ok', then: [], else: [{ id: 'f', type: 'fail', code: 'no' }] },
+    ];
+    await ops.publish('wf', { onError: 'compensate', steps });
+    const undone = await ops.start('wf', { order: 7, ok: false });
+    expect(ops.run(undone).status).toBe('compensated');
+    const second = await ops.start('wf', { order: 7, ok: true });
+    expect(ops.run(second).status).toBe('completed');
+    const third = await ops.start('wf', { order: 7, ok: true });
+    expect(ops.run(third).status).toBe('completed');
+    expect(log).toEqual(['do one', 'undo one "receipt one"', 'do one']);
+  });
+
   test('H8 a compensation can look its effect up by the key that the attempts were handed', async () => {
     const looks = effect('one', {
       compensate: {

@@ -2,6 +2,7 @@ import { planCompensation } from '../engine/compensation-plan.ts';
 import type { Undo } from '../engine/compensation-plan.ts';
 import type { DefinitionIndex } from '../engine/definition-index.ts';
 import { canonicalJson, parseJson } from '../engine/json.ts';
+import { effectRecordSchema } from '../model/effect.ts';
 import type { ErrorRecord } from '../model/errors.ts';
 import { KilnError, toErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
@@ -113,7 +114,10 @@ export async function undoneWrites(ledger: Ledger, held: Held, outcome: Outcome,
   const mine = undoneKey(record.key);
   const others = (run.left ?? []).filter((key) => key !== mine);
   const left = outcome.kind === 'succeeded' ? others : [...others, mine];
-  const ended = endingWrites(held, outcome, storedOutput(record, outcome), now, held.updateTime);
+  const ended = [
+    ...endingWrites(held, outcome, storedOutput(record, outcome), now, held.updateTime),
+    ...(outcome.kind === 'succeeded' ? await freedEffect(tx, record, mine) : []),
+  ];
   const next = plan[position + 1];
   if (next === undefined) return [...ended, ...compensatedWrites(run, left, now)];
   const going: Write[] =
@@ -121,6 +125,17 @@ export async function undoneWrites(ledger: Ledger, held: Held, outcome: Outcome,
       ? []
       : [{ op: 'update', path: paths.run(record.accountId, record.runId), data: { status: 'compensating', left } }];
   return [...ended, ...going, await undoStep(record, next, now, quiet)];
+}
+
+/** What has been undone may be brought about again: its business key is free. */
+async function freedEffect(tx: Transaction, { accountId, runId }: RunRef, stepKey: string): Promise<readonly Write[]> {
+  const { docs } = await tx.get([paths.step(accountId, runId, stepKey)]);
+  const effect = docs[0] === undefined ? undefined : stepRecordSchema.parse(docs[0].data).effect;
+  if (effect === undefined) return [];
+  const path = paths.effect(accountId, effect);
+  const found = (await tx.get([path])).docs[0];
+  const holder = found === undefined ? undefined : effectRecordSchema.parse(found.data);
+  return holder?.runId === runId && holder.stepKey === stepKey ? [{ op: 'delete', path }] : [];
 }
 
 function compensatedWrites(run: RunRecord, left: readonly string[], now: number): readonly Write[] {

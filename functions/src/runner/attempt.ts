@@ -110,7 +110,11 @@ export async function attemptOutcome(
 /** The same for every attempt; for an effect with a business key, the same in every run. */
 function keyFor({ accountId, runId, key }: StepRecord, config: StepCommon): string {
   const effectKey = effectKeyOf(config);
-  return effectKey === undefined ? idempotencyKey(runId, key) : `kiln_${digest(`effect/${accountId}/${effectKey}`).slice(0, 40)}`;
+  return effectKey === undefined ? idempotencyKey(runId, key) : effectIdempotencyKey(accountId, effectKey);
+}
+
+export function effectIdempotencyKey(accountId: string, effectKey: string): string {
+  return `kiln_${digest(`effect/${accountId}/${effectKey}`).slice(0, 40)}`;
 }
 
 /** The same for every attempt, different for every step run. */

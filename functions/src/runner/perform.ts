@@ -15,6 +15,7 @@ import type { AttemptOutcome } from './attempt.ts';
 import { confirmedOutcome } from './confirm.ts';
 import { withEdits } from './edited-input.ts';
 import { activeLimit } from './guards.ts';
+import { recordLateResult } from './late-result.ts';
 import type { Resolved } from './inputs.ts';
 import { ownFields, resolveConfig } from './resolve.ts';
 import { runOutputOf } from './run-output.ts';
@@ -98,10 +99,7 @@ async function recordOutcome(
       }
       if (!(error instanceof StoreConflict)) throw error;
       const still = await stillHeld(runtime, claimed);
-      if (still === undefined) {
-        runtime.observe({ kind: 'late_result', step: claimed.record });
-        return;
-      }
+      if (still === undefined) return recordLateResult(runtime, claimed, outcome, step.sensitive !== true);
       held = still;
     }
   }

@@ -17,8 +17,11 @@ import type { StepConfig } from '../model/definition.ts';
 import { BusinessException, KilnError, toErrorRecord } from '../model/errors.ts';
 import type { ErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
+import { effectRecordSchema } from '../model/effect.ts';
 import { stepRecordSchema } from '../model/step.ts';
+import type { StepRecord } from '../model/step.ts';
 import type { AnyStepType } from '../steps/step-type.ts';
+import { effectIdempotencyKey } from './attempt.ts';
 import type { Resolved } from './inputs.ts';
 import { resolveStep, templatesOf } from './inputs.ts';
 import {
@@ -33,6 +36,7 @@ import {
   stillHeld,
 } from './perform.ts';
 import type { AttemptOutcome } from './perform.ts';
+import { recordLateResult } from './late-result.ts';
 import { factsOf, parsedConfig } from './resolve.ts';
 import type { Runtime } from './runtime.ts';
 import { readScope } from './scope-reader.ts';
@@ -113,7 +117,7 @@ async function resolveUndo(runtime: Runtime, held: Held, index: DefinitionIndex,
   const undoes: Json = {
     key,
     outcome: target?.state === 'succeeded' ? 'succeeded' : 'unknown',
-    idempotencyKey: idempotencyKey(record.runId, key),
+    idempotencyKey: await keyOfAttempts(runtime, record, target),
   };
   return resolveStep(
     config,
@@ -126,6 +130,14 @@ async function resolveUndo(runtime: Runtime, held: Held, index: DefinitionIndex,
     },
     type.secretFields ?? [],
   );
+}
+
+/** The key that the attempts of the step were handed. */
+async function keyOfAttempts(runtime: Runtime, { accountId, runId, key }: StepRecord, target: StepRecord | undefined): Promise<string> {
+  const { docs } = target?.effect === undefined ? { docs: [] } : await runtime.store.get([paths.effect(accountId, target.effect)]);
+  return docs[0] === undefined
+    ? idempotencyKey(runId, undoneKey(key))
+    : effectIdempotencyKey(accountId, effectRecordSchema.parse(docs[0].data).key);
 }
 
 interface Policy {
@@ -144,10 +156,7 @@ async function record(runtime: Runtime, claimed: Held, index: DefinitionIndex, o
     } catch (error) {
       if (!(error instanceof StoreConflict)) throw error;
       const still = await stillHeld(runtime, claimed);
-      if (still === undefined) {
-        runtime.observe({ kind: 'late_result', step: claimed.record });
-        return;
-      }
+      if (still === undefined) return recordLateResult(runtime, claimed, outcome, policy.config.sensitive !== true);
       held = still;
     }
   }
