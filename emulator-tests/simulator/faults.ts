@@ -64,6 +64,10 @@ export const faultNames = [
   'cancel',
   'pause',
   'resume',
+  'retry',
+  'skip',
+  'override_wait',
+  'resolve',
 ] as const;
 export type FaultName = (typeof faultNames)[number];
 
@@ -95,6 +99,9 @@ export const operationNames = [
   'reconciler repaired',
   'mail sent',
   'follower called',
+  'command done',
+  'command refused',
+  'run compensated',
 ] as const;
 export type OperationName = (typeof operationNames)[number];
 

@@ -12,15 +12,22 @@ import type { MemberRecord } from '../../functions/src/model/member.ts';
 import { paths } from '../../functions/src/model/paths.ts';
 import { terminalRunStatuses } from '../../functions/src/model/run.ts';
 import type { RunRecord } from '../../functions/src/model/run.ts';
+import type { StepRecord } from '../../functions/src/model/step.ts';
 import { startRun } from '../../functions/src/runner/runs.ts';
 import type { Scenario, Wish } from './scenario.ts';
-import type { Standing } from './standing.ts';
+import { Standing } from './standing.ts';
 import type { World } from './world.ts';
 
 const VOTERS = ['ann', 'bob', 'cid'] as const;
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
+
+const orders = ['cancel', 'pause', 'resume', 'retry', 'skip', 'override_wait', 'resolve'] as const;
+
+function isOrder(kind: CommandKind): kind is (typeof orders)[number] {
+  return (orders as readonly CommandKind[]).includes(kind);
+}
 
 /** Everybody outside: those who start runs, decide, send events and give orders. They act through documents and the API. */
 export class People {
@@ -167,6 +174,11 @@ export class People {
     const { random, now } = this.#world;
     const definition = this.#definitions.get(run.workflowId);
     if (!this.#deterministic) this.#earlyEvents(run, definition);
+    if (!this.#deterministic && random.chance(0.25)) {
+      for (let i = 1 + random.int(3); i > 0; i -= 1) {
+        this.#world.schedule(now + this.#sometime(), `bob meddles with ${run.accountId}/${run.runId}`, () => this.#meddle(run));
+      }
+    }
     if (!this.#deterministic && random.chance(0.12)) this.#orderAt(now + this.#sometime(), run, 'cancel');
     // What is paused misses its rings, which is as it should be.
     if (!this.#punctual && random.chance(0.2)) {
@@ -178,7 +190,7 @@ export class People {
 
   #sometime(): number {
     const { random } = this.#world;
-    return random.pick([500, 3 * SECOND, MINUTE, HOUR, 24 * HOUR]) * (0.5 + random.next());
+    return Math.round(random.pick([500, 3 * SECOND, MINUTE, HOUR, 24 * HOUR]) * (0.5 + random.next()));
   }
 
   /** Events are named after the steps that wait for them. */
@@ -214,13 +226,35 @@ export class People {
     this.#world.schedule(at, `bob orders ${kind} of ${run.accountId}/${run.runId}`, () => this.#order(run, kind));
   }
 
-  #order(run: RunRecord, kind: CommandKind): void {
+  #order(run: RunRecord, kind: CommandKind, about: { readonly stepKey?: string; readonly argument?: string } = {}): void {
     const { accountId, runId } = run;
     const now = this.#world.store.peek(paths.run(accountId, runId))?.data['status'];
-    if (kind === 'cancel' || kind === 'pause' || kind === 'resume') this.#world.counters.fault(kind);
+    if (isOrder(kind)) this.#world.counters.fault(kind);
     const id = `c${(this.#n += 1)}`;
-    const data = commandDocument({ accountId, runId, by: 'bob', at: this.#world.now, kind, reason: `reason ${id} when ${String(now)}` });
+    const data = commandDocument({ accountId, runId, by: 'bob', at: this.#world.now, kind, reason: `reason ${id} when ${String(now)}`, ...about });
     this.#write([{ op: 'create', path: paths.command(accountId, runId, id), data }]);
+  }
+
+  /** An operator takes one of the steps that are under way in hand. */
+  #meddle(run: RunRecord): void {
+    const live = new Standing(this.#world.store).liveSteps(run).filter(({ type }) => type !== '$join');
+    if (live.length === 0) return;
+    const step = this.#world.random.pick(live);
+    this.#order(run, ...this.#wayOut(step));
+  }
+
+  /** What an operator can do with a step as it stands. Some of it will be refused, since the step moves on meanwhile. */
+  #wayOut({ key, state, wait }: StepRecord): [CommandKind, { readonly stepKey: string; readonly argument?: string }] {
+    const { random } = this.#world;
+    const about = { stepKey: key };
+    const skip = { ...about, argument: '{"output":{"skipped":true}}' };
+    if (state === 'unresolved') {
+      const failed = '{"outcome":"failed","code":"alpha"}';
+      return random.chance(0.3) ? ['skip', skip] : ['resolve', { ...about, argument: random.chance(0.7) ? '{"outcome":"succeeded","output":{"did":null}}' : failed }];
+    }
+    if (wait?.kind === 'retry') return [random.pick(['retry', 'retry', 'skip']), about];
+    if (wait?.kind === 'timer' || wait?.kind === 'event') return random.chance(0.7) ? ['override_wait', about] : ['skip', skip];
+    return ['skip', skip];
   }
 
   /** When nothing moves any more: what only a person can do. True when there was something. */
@@ -229,8 +263,9 @@ export class People {
     for (const run of standing.runs()) {
       if (terminalRunStatuses.has(run.status)) continue;
       const live = standing.liveSteps(run);
+      const unresolved = live.find((step) => step.state === 'unresolved');
       if (run.status === 'paused') this.#order(run, 'resume');
-      else if (live.some((step) => step.state === 'unresolved')) this.#order(run, 'cancel');
+      else if (unresolved !== undefined) this.#order(run, ...this.#wayOut(unresolved));
       else continue;
       acted = true;
     }

@@ -127,7 +127,7 @@ export function leftovers(standing: Standing, outside: Outside): readonly Violat
   }
   for (const { path, data } of standing.all('approvals')) if (data['status'] === 'pending') left(`${path} is still open`);
   for (const { path, data } of standing.all('waits')) if (data['state'] === 'open') left(`${path} is still open`);
-  for (const { path, data } of standing.all('outbox')) if (data['state'] !== 'sent') left(`${path} is ${String(data['state'])}`);
+  for (const { path, data } of standing.all('outbox')) if (data['state'] !== 'sent') left(`${path} is ${String(data['state'])} ${JSON.stringify(data['error'])}`);
   for (const { path, data } of standing.all('requests')) if (data['status'] !== 'started') left(`${path} is ${String(data['status'])}`);
   for (const docs of standing.docs.values()) for (const { path, data } of docs) if (data['due'] !== undefined) left(`${path} is still due`);
   found.push(...commandProblems(standing));

@@ -19,6 +19,8 @@ export interface Change<T> {
   readonly before: T | undefined;
   readonly after: T;
   readonly invocation: Invocation;
+  /** An operator's command brought it about, in the same commit. */
+  readonly ordered: boolean;
 }
 
 /** Looks at every commit the moment it has taken place: what may never happen, and what has happened at least once. */
@@ -68,7 +70,8 @@ export class Watch {
       const before = this.#known.get(run) as RunRecord | undefined;
       if (before !== undefined && terminalRunStatuses.has(before.status)) ended.add(run);
     }
-    for (const path of paths) this.#look(invocation, path, ended.has(runPathOf(path) ?? ''));
+    const ordered = paths.some((path) => path.includes('/commands/') && this.#world.store.peek(path)?.data['status'] === 'done');
+    for (const path of paths) this.#look(invocation, path, ended.has(runPathOf(path) ?? ''), ordered);
     for (const path of paths) {
       const doc = this.#world.store.peek(path);
       if (doc !== undefined) this.#known.set(path, doc.data);
@@ -81,23 +84,28 @@ export class Watch {
     this.broken('nothing crosses an account’s border', `${invocation.label} touches ${path}`);
   }
 
-  #look(invocation: Invocation, path: string, runHasEnded: boolean): void {
+  #look(invocation: Invocation, path: string, runHasEnded: boolean, ordered: boolean): void {
     const after = this.#world.store.peek(path)?.data;
     if (after === undefined) return;
     const before = this.#known.get(path);
     const collection = path.split('/').at(-2);
     switch (collection) {
       case 'steps':
-        return this.#step({ path, before: before as StepRecord | undefined, after: after as StepRecord, invocation }, runHasEnded);
+        return this.#step({ path, before: before as StepRecord | undefined, after: after as StepRecord, invocation, ordered }, runHasEnded);
       case 'runs':
-        return this.#run({ path, before: before as RunRecord | undefined, after: after as unknown as RunRecord, invocation });
+        return this.#run({ path, before: before as RunRecord | undefined, after: after as unknown as RunRecord, invocation, ordered });
       case 'approvals': {
-        const change = { path, before: before as ApprovalRecord | undefined, after: after as unknown as ApprovalRecord, invocation };
+        const change = { path, before: before as ApprovalRecord | undefined, after: after as unknown as ApprovalRecord, invocation, ordered };
         if (change.before === undefined && runHasEnded) this.broken('nothing starts after the run ended', `${path} was asked`);
         return checkApproval(this.#world, change);
       }
       case 'waits':
-        return this.#wait({ path, before: before as WaitRecord | undefined, after: after as unknown as WaitRecord, invocation }, runHasEnded);
+        return this.#wait({ path, before: before as WaitRecord | undefined, after: after as unknown as WaitRecord, invocation, ordered }, runHasEnded);
+      case 'commands':
+        if (before !== undefined && before['status'] === 'pending' && after['status'] !== 'pending') {
+          this.#world.counters.operation(after['status'] === 'done' ? 'command done' : 'command refused');
+        }
+        return;
       default:
     }
   }
@@ -119,6 +127,7 @@ export class Watch {
     if (after.status === 'completed') counters.operation('run completed');
     else if (after.status === 'failed') counters.operation('run failed');
     else if (after.status === 'cancelled') counters.operation('run cancelled');
+    else if (after.status === 'compensated') counters.operation('run compensated');
     const completion = this.#world.store.peek(`accounts/${after.accountId}/completions/${after.runId}`);
     if (completion === undefined) this.broken('the end of a run is announced once', `${path} ended as ${after.status} in silence`);
     for (const step of this.#stepsOf(path)) {
@@ -148,11 +157,13 @@ export class Watch {
     const moved = before.state !== after.state || before.attempt !== after.attempt || before.wait?.kind !== after.wait?.kind;
     if (runHasEnded && moved) this.broken('nothing starts after the run ended', `${path} went from ${before.state} to ${after.state}`);
     if (!moved) return;
-    if (after.state !== 'cancelled') this.#time(change);
     this.#attempts(change);
+    this.#count(change);
+    // What an operator orders need not wait for its time, its child or its event.
+    if (change.ordered) return;
+    if (after.state !== 'cancelled') this.#time(change);
     this.#pause(change);
     this.#result(change);
-    this.#count(change);
   }
 
   #stepCreated({ path, after }: Change<StepRecord>): void {
