@@ -56,7 +56,7 @@ test.each<[string, Json]>([
 test.each<[string, Json]>([
   ['an unknown type', { id: 'a', type: 'recpe', prompt: 'x' }],
   ['an unknown field', { id: 'a', type: 'recipe', prompt: 'x', promt: 'y' }],
-  ['a missing field', { id: 'a', type: 'recipe' }],
+  ['a missing field', { id: 'a', type: 'action' }],
   ['no id', { type: 'transform', value: 1 }],
   ['an id that is none', { id: '1a', type: 'transform', value: 1 }],
   ['a number that is none', { id: 'a', type: 'recipe', prompt: 'x', temperature: 'warm' }],
