@@ -60,7 +60,8 @@ export function addWorkflowCommands(program: Command): void {
     });
 }
 
-async function readPublished(session: Session, account: string): Promise<WorkflowText[]> {
+/** The newest version of each workflow, as a member may read it. */
+export async function readPublished(session: Pick<Session, 'db'>, account: string): Promise<WorkflowText[]> {
   const found: WorkflowText[] = [];
   const workflows = collection(session.db, `accounts/${account}/workflows`);
   let last: string | undefined;
