@@ -39,24 +39,46 @@ export async function checkDatabase(apis: GoogleApis, { project, region }: Patie
 }
 
 export async function checkIndexes(apis: GoogleApis, { project, indexes }: Patient): Promise<Finding> {
-  const listed = await listAll(apis, `${database(project)}/collectionGroups/-/indexes?pageSize=500`, 'indexes');
-  if ('refused' in listed) return refused('indexes', project, listed.refused);
-  const built = new Map(listed.items.map((item) => [indexKey(groupOf(item), item), asString(item['state'])]));
-  const wanted = objectsIn(asObject(indexes)?.['indexes']);
-  const keys = wanted.map((item) => indexKey(asString(item['collectionGroup']) ?? '', item));
+  const composite = await listAll(apis, `${database(project)}/collectionGroups/-/indexes?pageSize=500`, 'indexes');
+  if ('refused' in composite) return refused('indexes', project, composite.refused);
+  const fields = await listAll(apis, overrides(project), 'fields');
+  if ('refused' in fields) return refused('indexes', project, fields.refused);
+  const built = new Map([
+    ...composite.items.map((item) => [indexKey(groupOf(item), item), asString(item['state'])] as const),
+    ...fields.items.flatMap((field) => {
+      const group = groupOf(field);
+      return objectsIn(asObject(field['indexConfig'])?.['indexes']).map(
+        (item) => [indexKey(group, item), asString(item['state'])] as const,
+      );
+    }),
+  ]);
+  const keys = [
+    ...objectsIn(asObject(indexes)?.['indexes']).map((item) => indexKey(asString(item['collectionGroup']) ?? '', item)),
+    // Fields that are found over all collections of a name: without them the reconciler finds nothing.
+    ...objectsIn(asObject(indexes)?.['fieldOverrides']).flatMap((field) =>
+      objectsIn(field['indexes']).map((item) =>
+        indexKey(asString(field['collectionGroup']) ?? '', { ...item, fields: [{ ...item, fieldPath: field['fieldPath'] }] }),
+      ),
+    ),
+  ];
   const missing = keys.filter((key) => !built.has(key));
   const unready = keys.filter((key) => built.has(key) && built.get(key) !== 'READY');
   const deploy = `firebase deploy --only firestore:indexes --project ${project}`;
   if (missing.length > 0) return gap('indexes', `${missing.length} of ${keys.length} are missing, the first: ${missing[0] ?? ''}`, deploy);
-  if (unready.length > 0)
-    return unready.some((key) => built.get(key) === 'NEEDS_REPAIR')
-      ? gap('indexes', `needs repair: ${unready.join('; ')}. Delete it in the console, then deploy again`, deploy)
-      : unknown(
-          'indexes',
-          `${unready.length} of ${keys.length} are still being built; queries on them fail until then`,
-          `npm run kiln -- doctor --project ${project}`,
-        );
-  return ok('indexes', `all ${keys.length} are built`);
+  if (unready.some((key) => built.get(key) === 'NEEDS_REPAIR'))
+    return gap('indexes', `needs repair: ${unready.join('; ')}. Delete it in the console, then deploy again`, deploy);
+  return unready.length === 0
+    ? ok('indexes', `all ${keys.length} are built`)
+    : unknown(
+        'indexes',
+        `${unready.length} of ${keys.length} are still being built; queries on them fail until then`,
+        `npm run kiln -- doctor --project ${project}`,
+      );
+}
+
+/** Fields with indexes or a time to live of their own. */
+function overrides(project: string): string {
+  return `${database(project)}/collectionGroups/-/fields?filter=indexConfig.usesAncestorConfig:false%20OR%20ttlConfig:*&pageSize=500`;
 }
 
 /** `projects/p/databases/d/collectionGroups/runs/indexes/x` → `runs`. */
@@ -84,7 +106,7 @@ export async function checkTtl(apis: GoogleApis, { project, indexes }: Patient):
     .filter((item) => item['ttl'] === true)
     .map((item) => `${asString(item['collectionGroup']) ?? ''}.${asString(item['fieldPath']) ?? ''}`);
   if (wanted.length === 0) return ok('ttl', 'firestore.indexes.json asks for no TTL policy');
-  const listed = await listAll(apis, `${database(project)}/collectionGroups/-/fields?filter=ttlConfig:*&pageSize=500`, 'fields');
+  const listed = await listAll(apis, overrides(project), 'fields');
   if ('refused' in listed) return refused('ttl', project, listed.refused);
   const active = new Set(
     listed.items

@@ -28,7 +28,10 @@ const indexes = {
       fields: [{ fieldPath: 'embedding', vectorConfig: { dimension: 1536, flat: {} } }],
     },
   ],
-  fieldOverrides: [{ collectionGroup: 'events', fieldPath: 'expireAt', ttl: true, indexes: [] }],
+  fieldOverrides: [
+    { collectionGroup: 'events', fieldPath: 'expireAt', ttl: true, indexes: [] },
+    { collectionGroup: 'steps', fieldPath: 'due', indexes: [{ order: 'ASCENDING', queryScope: 'COLLECTION_GROUP' }] },
+  ],
 };
 const runtime = '4711-compute@developer.gserviceaccount.com';
 
@@ -55,7 +58,7 @@ const at = {
   functions: 'https://cloudfunctions.googleapis.com/v2/projects/acme-kiln/locations/europe-west1/functions?pageSize=200',
   database,
   indexes: `${database}/collectionGroups/-/indexes?pageSize=500`,
-  ttl: `${database}/collectionGroups/-/fields?filter=ttlConfig:*&pageSize=500`,
+  fields: `${database}/collectionGroups/-/fields?filter=indexConfig.usesAncestorConfig:false%20OR%20ttlConfig:*&pageSize=500`,
   release: 'https://firebaserules.googleapis.com/v1/projects/acme-kiln/releases/cloud.firestore',
   ruleset: 'https://firebaserules.googleapis.com/v1/projects/acme-kiln/rulesets/abc',
   secret: 'https://secretmanager.googleapis.com/v1/projects/acme-kiln/secrets/OPENAI_API_KEY/versions/latest',
@@ -74,6 +77,16 @@ const failure = (status: number, message: string, details: readonly object[] = [
   status,
   body: { error: { code: status, message, details } },
 });
+
+const expiry = {
+  name: 'projects/acme-kiln/databases/(default)/collectionGroups/events/fields/expireAt',
+  indexConfig: {},
+  ttlConfig: { state: 'ACTIVE' },
+};
+const dueField = {
+  name: 'projects/acme-kiln/databases/(default)/collectionGroups/steps/fields/due',
+  indexConfig: { indexes: [{ queryScope: 'COLLECTION_GROUP', fields: [{ fieldPath: 'due', order: 'ASCENDING' }], state: 'READY' }] },
+};
 
 /** The answers of a project in which everything is in order, in the form in which the APIs give them. */
 function healthy(): Answers {
@@ -114,9 +127,7 @@ function healthy(): Answers {
         },
       ],
     }),
-    [at.ttl]: good({
-      fields: [{ name: 'projects/acme-kiln/databases/(default)/collectionGroups/events/fields/expireAt', ttlConfig: { state: 'ACTIVE' } }],
-    }),
+    [at.fields]: good({ fields: [expiry, dueField] }),
     [at.release]: good({ name: 'projects/acme-kiln/releases/cloud.firestore', rulesetName: 'projects/acme-kiln/rulesets/abc' }),
     [at.ruleset]: good({ source: { files: [{ name: 'firestore.rules', content: rules }] } }),
     [at.secret]: good({ name: 'projects/4711/secrets/OPENAI_API_KEY/versions/1', state: 'ENABLED' }),
@@ -295,6 +306,14 @@ describe('each broken set-up is found, with the command that repairs it', () => 
     expect(await theGap({ [at.indexes]: good({ indexes: building }) })).toMatchObject({ check: 'indexes', state: 'unknown' });
   });
 
+  test('a field that the reconciler looks for over all runs, and that is not indexed so', async () => {
+    expect(await theGap({ [at.fields]: good({ fields: [expiry] }) })).toMatchObject({
+      check: 'indexes',
+      says: expect.stringContaining('steps COLLECTION_GROUP [due ASCENDING]') as string,
+      fix: 'firebase deploy --only firestore:indexes --project acme-kiln',
+    });
+  });
+
   test('rules that are missing, or other than the file', async () => {
     const fix = 'firebase deploy --only firestore:rules --project acme-kiln';
     expect(await theGap({ [at.release]: failure(404, 'not found') })).toMatchObject({ check: 'rules', fix });
@@ -305,7 +324,7 @@ describe('each broken set-up is found, with the command that repairs it', () => 
   });
 
   test('a TTL policy that is not active', async () => {
-    expect(await theGap({ [at.ttl]: good({}) })).toMatchObject({
+    expect(await theGap({ [at.fields]: good({ fields: [dueField] }) })).toMatchObject({
       check: 'ttl',
       says: expect.stringContaining('events.expireAt') as string,
     });
