@@ -1,6 +1,7 @@
 import { remove } from '../ledger/store.ts';
 import type { Filter, Query, Transaction, Write } from '../ledger/store.ts';
 import { KilnError } from '../model/errors.ts';
+import { engineCollections } from '../model/paths.ts';
 
 /** A document's fields. Values may be whatever the database stores. */
 export type DocumentFields = Readonly<Record<string, unknown>>;
@@ -18,27 +19,6 @@ export interface StepTransaction {
   update(path: string, fields: DocumentFields): void;
   delete(path: string): void;
 }
-
-/** Collections of an account that the engine alone writes. */
-const engineCollections: ReadonlySet<string> = new Set([
-  'runs',
-  'approvals',
-  'events',
-  'waits',
-  'completions',
-  'outbox',
-  'notifications',
-  'effects',
-  'members',
-  'requests',
-  'startKeys',
-  'workflows',
-  'schedules',
-  'recipes',
-  'hooks',
-  'audit',
-  'kb',
-]);
 
 /** The adapter over the store's transaction. Writes are collected: the caller commits them with the step's own. */
 export class CollectingTransaction implements StepTransaction {

@@ -1,12 +1,16 @@
 import { didNothing } from '../engine/harmless.ts';
-import { digest } from '../engine/json.ts';
+import { z } from 'zod';
+import { canonicalJson, digest } from '../engine/json.ts';
 import { effectRecordSchema } from '../model/effect.ts';
 import type { EffectRecord } from '../model/effect.ts';
+import { KilnError } from '../model/errors.ts';
 import type { ErrorRecord } from '../model/errors.ts';
 import type { Payload } from '../model/payload.ts';
 import { paths } from '../model/paths.ts';
 import { isLive } from '../model/step.ts';
 import type { StepRecord } from '../model/step.ts';
+import { appendAudit } from './history.ts';
+import { storePayload } from './payloads.ts';
 import { heldStep } from './steps.ts';
 import { increment, remove, StoreConflict } from './store.ts';
 import type { Transaction, Write } from './store.ts';
@@ -123,4 +127,35 @@ export function effectEndWrites(record: StepRecord, end: { result: Payload } | {
 /** Nobody knows whether the effect of the step happened. */
 export function effectDoubtWrites({ accountId, effect }: Pick<StepRecord, 'accountId' | 'effect'>): readonly Write[] {
   return effect === undefined ? [] : [{ op: 'update', path: paths.effect(accountId, effect), data: { state: 'unknown' } }];
+}
+
+export const settleEffectInput = z.strictObject({
+  id: z.string().regex(/^[0-9a-f]{64}$/),
+  /** What the person found in the target system. */
+  happened: z.boolean(),
+  /** The result, where it happened: what later runs get. */
+  result: z.json().optional(),
+  reason: z.string().min(1).max(1_000),
+});
+
+/** A person looked, and says whether an effect happened whose step has ended without an answer. */
+export async function settleEffect(
+  ledger: Ledger,
+  actor: { readonly accountId: string; readonly uid: string },
+  { id, happened, result, reason }: z.infer<typeof settleEffectInput>,
+): Promise<void> {
+  const path = paths.effect(actor.accountId, id);
+  await ledger.store.transaction(async (tx) => {
+    const { docs } = await tx.get([path]);
+    if (docs[0] === undefined) throw new KilnError('request.invalid', 'there is no such effect in this account');
+    const effect = effectRecordSchema.parse(docs[0].data);
+    if (effect.state !== 'unknown') throw new KilnError('request.invalid', `the effect is ${effect.state}; nothing is left to settle`);
+    const now = ledger.clock.now();
+    const text = `"${effect.key}" ${happened ? 'happened' : 'did not happen'}: ${reason}`;
+    const audit = await appendAudit(tx, actor.accountId, [{ kind: 'effect_settled', by: actor.uid, text, data: { id, happened } }], now);
+    const stored = storePayload(effect, `effect~${id.slice(0, 16)}`, canonicalJson(result ?? null));
+    if (happened) tx.write({ op: 'update', path, data: { state: 'settled', result: stored.payload, settledAt: now } });
+    else tx.write({ op: 'delete', path });
+    for (const write of [...(happened ? stored.writes : []), ...audit]) tx.write(write);
+  });
 }

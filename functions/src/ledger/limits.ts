@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { accountLimitsSchema, defaultLimits, slotRecordSchema } from '../model/limit.ts';
+import { z } from 'zod';
+import { accountLimitsSchema, defaultLimits, limitNamePattern, slotRecordSchema } from '../model/limit.ts';
 import type { SlotRecord } from '../model/limit.ts';
 import { paths } from '../model/paths.ts';
 import { runRecordSchema, terminalRunStatuses } from '../model/run.ts';
@@ -168,4 +169,22 @@ function shuffled(count: number, random: () => number): number[] {
     numbers[j] = a;
   }
   return numbers;
+}
+
+export const putLimitsInput = z.strictObject({
+  limits: z.record(z.string().regex(limitNamePattern), z.number().int().min(1).max(1_000)),
+});
+
+/** Sets the account's limits; they hold within half a minute. */
+export async function putLimits(
+  { store }: Pick<Limiter, 'store'>,
+  { accountId }: { readonly accountId: string },
+  { limits }: z.infer<typeof putLimitsInput>,
+): Promise<void> {
+  const path = paths.account(accountId);
+  await store.transaction(async (tx) => {
+    const { docs } = await tx.get([path]);
+    if (docs[0] === undefined) tx.write({ op: 'create', path, data: { v: 1, accountId, limits } });
+    else tx.write({ op: 'update', path, data: { limits } });
+  });
 }

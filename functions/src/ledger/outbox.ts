@@ -56,3 +56,16 @@ async function deliveryResult(runtime: Runtime, record: OutboxRecord): Promise<o
     return { state: 'queued', error, nextAt, due: dueField(record.id, nextAt), leaseUntil: remove };
   }
 }
+
+/** Sends a delivery once more: one that failed, or one that the receiver lost. It keeps its id, by which receivers de-duplicate. */
+export async function resendDelivery(runtime: Runtime, accountId: string, id: string): Promise<void> {
+  const path = paths.outbox(accountId, id);
+  const { docs } = await runtime.store.get([path]);
+  if (docs[0] === undefined) throw new KilnError('request.invalid', `there is no delivery "${id}" in this account`);
+  const { state, body } = outboxRecordSchema.parse(docs[0].data);
+  if (state !== 'sent' && state !== 'failed') throw new KilnError('request.invalid', `the delivery is ${state}; it is still being tried`);
+  if (body === '') throw new KilnError('request.invalid', 'the delivery never came about; see its error');
+  const data = { state: 'queued', attempt: 0, nextAt: remove, sentAt: remove, error: remove, due: dueField(id, runtime.clock.now()) };
+  await runtime.store.commit([{ op: 'update', path, data, ifUpdateTime: docs[0].updateTime }]);
+  await attendOutbox(runtime, accountId, id);
+}

@@ -232,11 +232,17 @@ export const alertsSchema = z.strictObject({
   escalateAfter: durationSchema.optional(),
 });
 
+/** The ends of a run after which the destination is served. Default: `completed`. */
+const destinationOn = z
+  .array(z.enum(['completed', 'failed', 'cancelled', 'compensated']))
+  .min(1)
+  .optional();
+
 export const destinationSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('webhook'), url: z.string(), secret: z.string().optional() }),
-  z.strictObject({ type: z.literal('email'), to: z.array(z.string()).min(1), subject: z.string().optional() }),
-  z.strictObject({ type: z.literal('kb'), collection: z.string(), title: z.string().optional() }),
-  z.strictObject({ type: z.literal('firestore'), path: z.string() }),
+  z.strictObject({ type: z.literal('webhook'), url: z.string(), secret: z.string().optional(), on: destinationOn }),
+  z.strictObject({ type: z.literal('email'), to: z.array(z.string()).min(1), subject: z.string().optional(), on: destinationOn }),
+  z.strictObject({ type: z.literal('kb'), collection: z.string(), title: z.string().optional(), on: destinationOn }),
+  z.strictObject({ type: z.literal('firestore'), path: z.string(), on: destinationOn }),
 ]);
 
 export const reconcileSchema = z.strictObject({

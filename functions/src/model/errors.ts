@@ -188,6 +188,10 @@ export const errorCodes = {
     class: 'unknown_outcome',
     help: 'The target took the request, but its answer is not of the declared form or size. Check the target, then settle the step.',
   },
+  'webhook.refused': {
+    class: 'retryable',
+    help: 'The receiver did not accept the webhook. It is tried again for about a day, and can be sent again by hand.',
+  },
   'llm.refused': {
     class: 'not_retryable',
     help: 'The model or its content filter refused to answer. Change the prompt, use another model, or let a person answer.',

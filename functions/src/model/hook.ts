@@ -19,5 +19,7 @@ export const hookRecordSchema = z.strictObject({
   ]),
   active: z.boolean(),
   maxBytes: z.number().int().positive().optional(),
+  /** Deliveries taken in each span of time; the others are answered 429. Default: 600 a minute. */
+  rateLimit: z.strictObject({ limit: z.number().int().min(1).max(100_000), per: z.union([z.number(), z.string()]) }).optional(),
 });
 export type HookRecord = z.infer<typeof hookRecordSchema>;

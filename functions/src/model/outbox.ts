@@ -28,6 +28,8 @@ export const outboxRecordSchema = z.strictObject({
   /** Name of the secret that signs a webhook. */
   secret: z.string().optional(),
   runId: z.string().optional(),
+  /** Of the run that sends it, so that systems which call each other in circles are noticed. */
+  chainDepth: z.number().int().nonnegative().optional(),
   state: z.enum(['queued', 'sending', 'sent', 'failed']),
   attempt: z.number().int().nonnegative(),
   leaseUntil: z.number().optional(),

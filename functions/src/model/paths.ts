@@ -42,6 +42,8 @@ export const paths = {
   completion: (accountId: string, runId: string): string => `${account(accountId)}/completions/${runId}`,
   outbox: (accountId: string, id: string): string => `${account(accountId)}/outbox/${id}`,
   notification: (accountId: string, id: string): string => `${account(accountId)}/notifications/${id}`,
+  schedule: (accountId: string, id: string): string => `${account(accountId)}/schedules/${id}`,
+  hookWindow: (accountId: string, hookId: string, window: string): string => `${account(accountId)}/hooks/${hookId}/windows/${window}`,
   slots: (accountId: string, limit: string): string => `${account(accountId)}/limits/${limit}/slots`,
   effect: (accountId: string, key: string): string => `${account(accountId)}/effects/${key}`,
   recipes: (accountId: string): string => `${account(accountId)}/recipes`,
@@ -58,9 +60,42 @@ export const paths = {
   watch: (accountId: string, id: string): string => `${account(accountId)}/watches/${id}`,
   reconciliation: (accountId: string, runId: string): string => `${account(accountId)}/reconciliations/${runId}`,
   exception: (accountId: string, id: string): string => `${account(accountId)}/exceptions/${id}`,
+  businessStates: (accountId: string, runId: string): string => `${run(accountId, runId)}/states`,
+  mark: (accountId: string, runId: string, name: string): string => `${run(accountId, runId)}/marks/${name}`,
+  metrics: (accountId: string, period: string, shard: number): string => `${account(accountId)}/metrics/${period}~${shard}`,
+  rollup: (accountId: string, day: string): string => `${account(accountId)}/rollups/${day}`,
   businessState: (accountId: string, runId: string, id: string): string => `${run(accountId, runId)}/states/${id}`,
   startKey: (accountId: string, key: string): string => `${account(accountId)}/startKeys/${key}`,
 } as const;
+
+/** Collections of an account that the engine alone writes. */
+export const engineCollections: ReadonlySet<string> = new Set([
+  'alerts',
+  'approvals',
+  'audit',
+  'completions',
+  'corrections',
+  'effects',
+  'events',
+  'exceptions',
+  'hooks',
+  'kb',
+  'kbChunks',
+  'limits',
+  'mcpServers',
+  'members',
+  'notifications',
+  'outbox',
+  'recipes',
+  'reconciliations',
+  'requests',
+  'runs',
+  'schedules',
+  'startKeys',
+  'waits',
+  'watches',
+  'workflows',
+]);
 
 export interface StepRef {
   readonly accountId: string;

@@ -48,7 +48,8 @@ function descriptionProblems(definition: Definition, run: RunRecord, input: Json
 /** What depends on the deployment rather than on the definition: actions, secrets, servers. */
 async function environmentProblems(runtime: Runtime, run: RunRecord, index: DefinitionIndex): Promise<Problem[]> {
   const { secrets } = runtime.services;
-  const found: Problem[] = secretProblems((index.definition.destinations ?? []) as Json, 'destinations', secrets);
+  const { destinations = [] } = index.definition;
+  const found: Problem[] = [...secretProblems(destinations as Json, 'destinations', secrets), ...signingProblems(destinations, secrets)];
   for (const place of index.places.values()) {
     const type = runtime.stepTypes.find(place.step.type);
     found.push(...secretProblems(fieldsWithSecrets(place.step, type?.secretFields ?? []), place.path, secrets));
@@ -59,6 +60,21 @@ async function environmentProblems(runtime: Runtime, run: RunRecord, index: Defi
     found.push(...(await type.preflight(config, context)));
   }
   return found;
+}
+
+/** The keys that sign webhooks, by their names. */
+function signingProblems(destinations: NonNullable<Definition['destinations']>, source: SecretSource | undefined): Problem[] {
+  return destinations.flatMap((destination, n) => {
+    const names = destination.type === 'webhook' && destination.secret !== undefined ? destination.secret.split(',') : [];
+    return names
+      .map((name) => name.trim())
+      .filter((name) => source?.get(name) === undefined)
+      .map((name): Problem => ({
+        path: `destinations[${n}].secret`,
+        code: 'secret.missing',
+        message: `the secret ${name} is not configured`,
+      }));
+  });
 }
 
 async function limitProblems(runtime: Runtime, accountId: string, { step, path }: Place): Promise<Problem[]> {

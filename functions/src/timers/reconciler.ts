@@ -5,12 +5,14 @@ import { attendEvent } from '../ledger/events.ts';
 import { attendOutbox } from '../ledger/outbox.ts';
 import { attendRequest } from '../ledger/requests.ts';
 import { attendWatch } from '../ledger/watches.ts';
+import { attendSchedule } from '../ledger/schedules.ts';
 import type { Snapshot } from '../ledger/store.ts';
 import { paths } from '../model/paths.ts';
 import { attend } from '../runner/attend.ts';
 import { attendReconciliation } from '../runner/reconciliation.ts';
 import { attendCompletion, attendRun } from '../runner/runs.ts';
 import type { Runtime } from '../runner/runtime.ts';
+import { rollUp } from '../telemetry/metrics.ts';
 
 /** Documents taken from one shard of one collection in one go. */
 const PAGE = 200;
@@ -58,7 +60,12 @@ export const dueHandlers: Readonly<Record<string, DueHandler>> = {
     const [, accountId = '', , approvalId = '', , uid = ''] = path.split('/');
     return decideApproval(runtime, { accountId, approvalId, uid });
   },
+  schedules: (runtime, { path }) => {
+    const [, accountId = '', , scheduleId = ''] = path.split('/');
+    return attendSchedule(runtime, accountId, scheduleId);
+  },
   watches: attendWatch,
+  metrics: rollUp,
   reconciliations: (runtime, { path }) => {
     const [, accountId = '', , runId = ''] = path.split('/');
     return attendReconciliation(runtime, accountId, runId);

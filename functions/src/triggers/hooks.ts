@@ -12,6 +12,7 @@ import { startRun } from '../runner/runs.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { verifyWebhook, webhookSchemeSchema } from '../services/webhooks/verify.ts';
 import type { VerifiedWebhook } from '../services/webhooks/verify.ts';
+import { overRate } from './hook-rate.ts';
 
 export interface HookRequest {
   readonly accountId: string;
@@ -23,6 +24,7 @@ export interface HookRequest {
 export interface HookAnswer {
   readonly status: number;
   readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const DEFAULT_MAX_BYTES = 1024 * 1024;
@@ -56,19 +58,46 @@ export async function receiveHook(runtime: Runtime, request: HookRequest): Promi
   if (hook.events !== undefined && (verdict.eventName === undefined || !hook.events.includes(verdict.eventName))) {
     return { status: 202, body: { ignored: true, event: verdict.eventName ?? null } };
   }
+  const waitMs = await overRate(runtime, hook);
+  if (waitMs !== undefined) {
+    return {
+      status: 429,
+      headers: { 'Retry-After': String(Math.max(1, Math.ceil(waitMs / 1_000))) },
+      body: { error: { code: 'http.rate_limited', message: 'too many deliveries at this address; send it again later' } },
+    };
+  }
   try {
-    return await accept(runtime, hook, verdict, parseJson(new TextDecoder('utf-8', { fatal: true }).decode(request.rawBody)));
+    const payload = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(request.rawBody));
+    return await accept(runtime, hook, verdict, payload, chainDepthOf(request));
   } catch (error) {
     if (error instanceof TypeError)
       return { status: 400, body: { error: { code: 'payload.invalid_json', message: 'the body is not UTF-8' } } };
     if (!(error instanceof KilnError)) throw error;
     const { code, message } = toErrorRecord(error);
-    return { status: 400, body: { error: { code, message } } };
+    return { status: statusOf(error), body: { error: { code, message } } };
   }
 }
 
+/** Trying again does not help with what the sender sent, nor while systems call each other in circles. */
+function statusOf({ code }: KilnError): number {
+  if (code === 'run.too_deep') return 508;
+  return code === 'definition.not_found' ? 422 : 400;
+}
+
+/** How many runs led to this delivery, as another Kiln says. It can only make the chain longer, so it needs no trust. */
+function chainDepthOf({ headers }: HookRequest): number {
+  const value = headers['kiln-chain-depth'];
+  return typeof value === 'string' && /^\d{1,3}$/.test(value) ? Number(value) + 1 : 0;
+}
+
 /** The sender's delivery id is the start key or event id: a repeated delivery is the same run or event. */
-async function accept(runtime: Runtime, hook: HookRecord, verdict: VerifiedWebhook, payload: Json): Promise<HookAnswer> {
+async function accept(
+  runtime: Runtime,
+  hook: HookRecord,
+  verdict: VerifiedWebhook,
+  payload: Json,
+  chainDepth: number,
+): Promise<HookAnswer> {
   const { accountId, hookId, target } = hook;
   const delivery = verdict.deliveryId ?? digest(canonicalJson(payload));
   if (target.kind === 'start') {
@@ -79,6 +108,7 @@ async function accept(runtime: Runtime, hook: HookRecord, verdict: VerifiedWebho
       startedBy: { kind: 'webhook', id: hookId },
       startKey: `hook:${hookId}:${delivery}`,
       policy: { restartFailed: false },
+      chainDepth,
       tainted: true,
     });
     return { status: 202, body: { runId: started.runId, duplicate: started.reused } };

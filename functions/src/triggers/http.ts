@@ -17,7 +17,10 @@ export async function handleRequest(runtime: Runtime, request: Request, response
     }
     const [, accountId = '', hookId = ''] = hook;
     const answer = await receiveHook(runtime, { accountId, hookId, headers: request.headers, rawBody: request.rawBody });
-    response.status(answer.status).json(answer.body);
+    response
+      .status(answer.status)
+      .set(answer.headers ?? {})
+      .json(answer.body);
     return;
   }
   if (path === '/health') {

@@ -6,6 +6,7 @@ import { parseDefinition, checkDefinition } from '../engine/preflight.ts';
 import { indexDefinition } from '../engine/definition-index.ts';
 import type { Operation } from './api.ts';
 import { peopleOperations } from './people-operations.ts';
+import { worldOperations } from './world-operations.ts';
 
 const startSchema = z.strictObject({
   workflowId: z.string().min(1),
@@ -22,6 +23,7 @@ const definitionInput = z.strictObject({ definition: z.json(), note: z.string().
 /** Every op of the callable, with the roles that may use it. */
 export const operations: Readonly<Record<string, Operation>> = {
   ...peopleOperations,
+  ...worldOperations,
   start: {
     roles: ['operator', 'author'],
     run: async (runtime, actor, data) => {

@@ -5,27 +5,24 @@ import { getFirestore } from 'firebase-admin/firestore';
 import { logger } from 'firebase-functions';
 import { DatabaseClock, observed } from '../ledger/clock.ts';
 import { StoredDefinitions } from '../ledger/definitions.ts';
+import { deliverDestinations } from '../ledger/destinations.ts';
 import { FirestoreStore } from '../ledger/firestore-store.ts';
-import { StoredMembers } from '../ledger/members.ts';
 import { KilnError } from '../model/errors.ts';
 import { codePlanner, codeWorkflows } from '../durable/index.ts';
 import { StoredControl } from '../runner/control.ts';
 import type { Doorbells, Runtime, TimeLimit } from '../runner/runtime.ts';
 import { createStepRegistry } from '../steps/index.ts';
-import { ActionRegistry } from '../steps/action-registry.ts';
 import type { Action } from '../steps/action-registry.ts';
-import type { StepServices } from '../steps/step-type.ts';
 import { CloudTasksDoorbells } from '../timers/doorbells.ts';
 import { TickingDoorbells } from '../timers/ticker.ts';
 import { reconcile } from '../timers/reconciler.ts';
-import { mailDelivery } from './deliveries.ts';
-import { createLlmClient } from '../services/llm.ts';
-import { environmentSecrets } from '../services/secrets.ts';
 import { logRunnerEvent } from '../telemetry/log.ts';
 import { metered, usage } from '../telemetry/usage.ts';
 import { actions } from '../workflows/actions.ts';
 import { readConfig } from './config.ts';
 import type { Config } from './config.ts';
+import { deliveriesOf } from './deliveries.ts';
+import { createServices } from './services.ts';
 
 let runtime: Runtime | undefined;
 let ownActions: readonly Action[] = actions;
@@ -70,29 +67,17 @@ export function createRuntime(config: Config, replace: Partial<Runtime> & { read
     limitTime,
     definitions: new StoredDefinitions(store, codeWorkflows()),
     stepTypes: createStepRegistry(),
-    services: createServices(config, store),
+    services: createServices(config, store, getFirestore(app), ownActions),
     code: codePlanner,
     control: new StoredControl(store, () => clock.now()),
-    followers: [],
-    deliveries: { mail: mailDelivery(config) },
+    followers: [deliverDestinations],
+    deliveries: deliveriesOf(config),
     observe: logRunnerEvent,
     ...overrides,
   };
   if (overrides.doorbells !== undefined) return made;
   const ready: Runtime = { ...made, doorbells: doorbellsOf(config, clock, () => reconcile(ready)) };
   return ready;
-}
-
-function createServices(config: Config, store: Runtime['store']): StepServices {
-  return {
-    actions: new ActionRegistry(ownActions),
-    members: new StoredMembers(store),
-    secrets: environmentSecrets(process.env, config.secretNames),
-    ...(config.openaiApiKey === undefined
-      ? {}
-      : { llm: createLlmClient({ apiKey: () => config.openaiApiKey, baseUrl: config.openaiBaseUrl, now: () => Date.now() }) }),
-    ...(config.defaultModel === undefined ? {} : { defaultModel: config.defaultModel }),
-  };
 }
 
 function doorbellsOf(config: Config, clock: DatabaseClock, tick: () => Promise<unknown>): Doorbells {

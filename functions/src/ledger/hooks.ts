@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { templatesIn } from '../engine/templates.ts';
+import { parseDuration } from '../engine/duration.ts';
+import { KilnError } from '../model/errors.ts';
+import { hookRecordSchema } from '../model/hook.ts';
+import type { HookRecord } from '../model/hook.ts';
+import { idPattern, paths } from '../model/paths.ts';
+import type { Runtime } from '../runner/runtime.ts';
+import { webhookSchemeSchema } from '../services/webhooks/verify.ts';
+
+export const putHookInput = hookRecordSchema.omit({ v: true, accountId: true }).extend({
+  hookId: z.string().regex(idPattern),
+  scheme: webhookSchemeSchema,
+  active: z.boolean().default(true),
+});
+
+interface Actor {
+  readonly accountId: string;
+  readonly uid: string;
+}
+
+/** Adds an address for webhooks or changes it. Its keys are names of secrets; they have to be configured. */
+export async function putHook(runtime: Runtime, actor: Actor, given: z.infer<typeof putHookInput>): Promise<HookRecord> {
+  const missing = given.keys.filter((name) => runtime.services.secrets?.get(name) === undefined);
+  if (missing.length > 0) throw new KilnError('secret.missing', `not configured: ${missing.join(', ')}`);
+  if (given.rateLimit !== undefined) parseDuration(given.rateLimit.per, 'rateLimit.per');
+  if (given.target.kind === 'start') await runtime.definitions.latest(actor.accountId, given.target.workflowId);
+  const [problem] = given.target.kind === 'event' && given.target.key !== undefined ? templatesIn(given.target.key).problems : [];
+  if (problem !== undefined) throw new KilnError(problem.code, problem.message);
+  const record = hookRecordSchema.parse({ v: 1, accountId: actor.accountId, ...given });
+  await runtime.store.commit([{ op: 'set', path: paths.hook(actor.accountId, given.hookId), data: record }]);
+  return record;
+}
+
+export async function deleteHook(runtime: Runtime, actor: Actor, hookId: string): Promise<void> {
+  await runtime.store.commit([{ op: 'delete', path: paths.hook(actor.accountId, hookId) }]);
+}
