@@ -55,14 +55,16 @@ function fileFor(path: string): string {
   return file.startsWith(DIST) && existsSync(file) && statSync(file).isFile() ? file : join(DIST, 'index.html');
 }
 
-export async function startHosting(emulators: Emulators, port = 0): Promise<Hosting> {
-  if (!existsSync(join(DIST, 'index.html'))) throw new Error('web/dist is missing: run `npm --prefix web run build` first.');
+export interface HostingOptions {
+  readonly projectId: string;
+  readonly emulators: Emulators;
+}
+
+export async function startHosting({ projectId, emulators }: HostingOptions, port = 0): Promise<Hosting> {
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     const path = decodeURIComponent(new URL(request.url ?? '/', 'http://x').pathname);
     if (path === '/__/firebase/init.json') {
-      response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ projectId: 'demo-kiln', apiKey: 'demo', emulators }));
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ projectId, apiKey: 'demo', emulators }));
       return;
     }
     const file = fileFor(path);

@@ -17,9 +17,9 @@ export const people = {
 } as const satisfies Record<string, Person>;
 
 /** Creates them with fixed ids, as an administrator of the emulator may. */
-export async function createPeople(authHost: string, wanted: readonly Person[] = Object.values(people)): Promise<void> {
-  for (const { uid, email, name } of wanted) {
-    const answer = await fetch(`http://${authHost}/identitytoolkit.googleapis.com/v1/projects/demo-kiln/accounts`, {
+export async function createPeople(authHost: string, projectId: string): Promise<void> {
+  for (const { uid, email, name } of Object.values(people)) {
+    const answer = await fetch(`http://${authHost}/identitytoolkit.googleapis.com/v1/projects/${projectId}/accounts`, {
       method: 'POST',
       headers: { authorization: 'Bearer owner', 'content-type': 'application/json' },
       body: JSON.stringify({ localId: uid, email, password: PASSWORD, displayName: name, emailVerified: true }),

@@ -1,10 +1,25 @@
-/** Firestore and Auth emulators, the demo people and the served app: what a browser needs. */
-import { startFirestoreEmulator } from '../../scripts/emulator/firestore.ts';
+/** The demo people, the served app and a browser's way to the emulators. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { startAuthEmulator } from '../../scripts/emulator/suite.ts';
+import { ROOT } from '../../scripts/root.ts';
 import { adminAppPackage, firestorePackage, type Firestore } from '../functions-packages.ts';
+import { buildWeb } from './build.ts';
 import type { Documents } from './fixtures.ts';
 import { startHosting } from './hosting.ts';
 import { createPeople } from './people.ts';
+
+export interface WebStackOptions {
+  /** One of its own for each file: files share the Firestore emulator. */
+  readonly projectId: string;
+  /** `host:port` of the Firestore emulator. */
+  readonly firestore: string;
+  /** A running Auth emulator of the same project; without one, it is started. */
+  readonly auth?: string;
+  /** Where the callable functions answer; without functions, nowhere. */
+  readonly functions?: string;
+  readonly port?: number;
+}
 
 export interface WebStack {
   readonly url: string;
@@ -13,28 +28,19 @@ export interface WebStack {
   stop(): Promise<void>;
 }
 
-export interface WebStackOptions {
-  /** Running emulators, `host:port`; what is not named is started. */
-  readonly firestore?: string;
-  readonly auth?: string;
-  readonly functions?: string;
-  readonly port?: number;
-  readonly rules?: string | null;
-}
-
 const BATCH = 400;
+const NOWHERE = '127.0.0.1:9';
 
-export async function startWebStack(options: WebStackOptions = {}): Promise<WebStack> {
-  const firestore =
-    options.firestore === undefined ? await startFirestoreEmulator(options.rules === undefined ? {} : { rules: options.rules }) : undefined;
-  const auth = options.auth === undefined ? await startAuthEmulator() : undefined;
-  const authHost = options.auth ?? auth?.host ?? '';
-  const host = options.firestore ?? firestore?.host ?? '';
-  process.env['FIRESTORE_EMULATOR_HOST'] = host;
-  await createPeople(authHost);
-  const app = adminAppPackage().initializeApp({ projectId: 'demo-kiln' }, `web-${Date.now()}`);
+export async function startWebStack({ projectId, firestore, auth, functions = NOWHERE, port }: WebStackOptions): Promise<WebStack> {
+  buildWeb();
+  const started = auth === undefined ? await startAuthEmulator({ projectId }) : undefined;
+  const authHost = auth ?? started?.host ?? '';
+  await createPeople(authHost, projectId);
+  await loadRules(firestore, projectId);
+  process.env['FIRESTORE_EMULATOR_HOST'] = firestore;
+  const app = adminAppPackage().initializeApp({ projectId }, `web-${projectId}`);
   const db = firestorePackage().getFirestore(app);
-  const hosting = await startHosting({ firestore: host, auth: authHost, functions: options.functions ?? '127.0.0.1:5001' }, options.port);
+  const hosting = await startHosting({ projectId, emulators: { firestore, auth: authHost, functions } }, port);
   return {
     url: hosting.url,
     db,
@@ -42,10 +48,20 @@ export async function startWebStack(options: WebStackOptions = {}): Promise<WebS
     async stop() {
       await hosting.close();
       await db.terminate();
-      await auth?.stop();
-      await firestore?.stop();
+      await started?.stop();
     },
   };
+}
+
+/** The emulator knows the rules of the project that it was started for; another project gets them here. */
+async function loadRules(firestore: string, projectId: string): Promise<void> {
+  const content = readFileSync(join(ROOT, 'firestore.rules'), 'utf8');
+  const answer = await fetch(`http://${firestore}/emulator/v1/projects/${projectId}:securityRules`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ rules: { files: [{ name: 'firestore.rules', content }] } }),
+  });
+  if (!answer.ok) throw new Error(`the Firestore emulator refused the rules: ${await answer.text()}`);
 }
 
 async function seed(db: Firestore, documents: Documents): Promise<void> {

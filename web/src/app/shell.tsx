@@ -1,7 +1,7 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { ActionIcon } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
-import { useAccount } from '../data/account.tsx';
+import { useAccount, useAccountName } from '../data/account.tsx';
 import { services } from '../data/firebase.ts';
 import { useInbox } from '../inbox/use-inbox.ts';
 import { useText } from '../text/text.tsx';
@@ -122,13 +122,14 @@ function PhoneTabs({ waiting, onMore }: { readonly waiting: number; readonly onM
 
 function Brand({ accountId }: { readonly accountId: string }): ReactNode {
   const { t } = useText();
+  const name = useAccountName(accountId);
   const demo = services().environment.emulators !== undefined;
   return (
     <Link to="/a/$accountId/inbox" params={{ accountId }} className={styles['brand']} title={demo ? t.shell.demoNote : undefined}>
       <img src="/icon.svg" alt="" />
       <span>
         Kiln
-        <small>{demo ? `${accountId} · ${t.shell.demo}` : accountId}</small>
+        <small>{demo ? `${name} · ${t.shell.demo}` : name}</small>
       </span>
     </Link>
   );

@@ -1,4 +1,5 @@
 import { createContext, use, useMemo, type ReactNode } from 'react';
+import { z } from 'zod';
 import type { MemberRecord, Role } from '@model/member.ts';
 import { paths } from '@model/paths.ts';
 import { useText } from '../text/text.tsx';
@@ -59,6 +60,14 @@ export function useMemberships(): Live<readonly MemberRecord[]> {
     () => (live.state === 'ready' ? { ...live, value: live.value.map((item) => item.value).filter((member) => member.active) } : live),
     [live],
   );
+}
+
+const accountShape = z.looseObject({ name: z.string().optional() });
+
+/** What people call the account; its id while that is unknown. */
+export function useAccountName(accountId: string): string {
+  const live = useLiveDoc(paths.account(accountId), accountShape);
+  return (live.state === 'ready' ? live.value?.value.name : undefined) ?? accountId;
 }
 
 export interface People {

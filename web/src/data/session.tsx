@@ -1,5 +1,6 @@
 import { createContext, use, useEffect, useState, type ReactNode } from 'react';
 import { onAuthStateChanged, signOut as endSession, type User } from 'firebase/auth';
+import { clearIndexedDbPersistence, terminate } from 'firebase/firestore';
 import { closeAll } from './live.ts';
 import { services } from './firebase.ts';
 
@@ -31,6 +32,13 @@ export function useUser(): User {
   return session.user;
 }
 
+/** Leaves nothing behind that the next person at this device could read. */
 export async function signOut(): Promise<void> {
-  await endSession(services().auth);
+  const { auth, db } = services();
+  closeAll();
+  await endSession(auth);
+  await terminate(db);
+  // Another tab may still hold the cache; it is emptied when that one signs out as well.
+  await clearIndexedDbPersistence(db).catch(() => undefined);
+  location.assign('/');
 }

@@ -10,6 +10,7 @@ import { diffJson } from '../ui/json-diff.ts';
 import { useShortcuts } from '../ui/keys.tsx';
 import { toast } from '../ui/toast.tsx';
 import { noteSending, noteTaken, noteTurnedAway } from './attempts.ts';
+import { ClaimButton } from './claim-button.tsx';
 import { Changes } from './evidence.tsx';
 import { outcomeAction } from './outcome-names.ts';
 import type { ApprovalView } from './use-approval.ts';
@@ -65,6 +66,7 @@ export function DecisionBar(props: BarProps): ReactNode {
             {outcomeAction(t, outcome)}
           </Button>
         ))}
+        <ClaimButton approval={approval} />
       </div>
       <Dialog open={chosen !== undefined} onClose={() => setChosen(undefined)} title={chosen === undefined ? '' : outcomeAction(t, chosen)}>
         {chosen === undefined ? null : <Confirm {...props} outcome={chosen} onDone={() => setChosen(undefined)} />}
