@@ -111,5 +111,5 @@ describe('a run of 1,000 straight steps', () => {
     expect(Math.abs(late.writes - early.writes)).toBeLessThanOrEqual(20);
     expect(Math.abs(late.reads - early.reads)).toBeLessThanOrEqual(20);
     await kiln.close();
-  });
+  }, 240_000);
 });

@@ -26,8 +26,7 @@ async function main(): Promise<number> {
   try {
     return await demo();
   } finally {
-    await local.suite.stop();
-    await local.services.close();
+    await local.close();
   }
 }
 

@@ -13,6 +13,7 @@ export interface Local {
   readonly suite: Suite;
   readonly realModel: boolean;
   readonly realMail: boolean;
+  close(): Promise<void>;
 }
 
 async function assertPortsFree(): Promise<void> {
@@ -31,6 +32,7 @@ function isWorthSaying(line: string): boolean {
 /** Warnings that are true and of no use to the reader. */
 const EXPECTED = [
   /kiln usage \{/,
+  /callable-request-verification/,
   /Env variable override detected/,
   /Emulator UI/,
   /CLI MOTD/,
@@ -51,6 +53,11 @@ export async function startLocal(): Promise<Local> {
       if (isWorthSaying(line)) say(line);
     }),
   );
-  ringSchedules(say);
-  return { services, suite, realModel, realMail };
+  const schedules = ringSchedules(say);
+  const close = async (): Promise<void> => {
+    schedules.stop();
+    await suite.stop();
+    await services.close();
+  };
+  return { services, suite, realModel, realMail, close };
 }

@@ -9,10 +9,11 @@ const EVERY_MS = 60_000;
  * Calls the scheduled function as Cloud Scheduler would. The Functions emulator loads it and never calls it, since it leaves
  * schedules to a Pub/Sub emulator, which is one more download.
  */
-export function ringSchedules(onProblem: (problem: string) => void): void {
-  setInterval(() => {
+export function ringSchedules(onProblem: (problem: string) => void): { stop(): void } {
+  const timer = setInterval(() => {
     callReconcile().catch((error: unknown) => onProblem(`The reconciler could not be called: ${String(error)}`));
   }, EVERY_MS);
+  return { stop: () => clearInterval(timer) };
 }
 
 let trigger = `${RECONCILE}-0`;
