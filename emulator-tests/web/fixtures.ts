@@ -89,6 +89,7 @@ export function approval({ now, evidence = [], values, ...fields }: ApprovalInpu
     rejection: 'veto',
     fourEyes: true,
     startedBy: people.operator.uid,
+    alsoStartedBy: [],
     onReject: 'exception',
     outcomes: ['approve', 'reject'],
     commentRequired: ['reject'],

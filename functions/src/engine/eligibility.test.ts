@@ -17,8 +17,8 @@ const member = (uid: string, fields: Partial<MemberRecord> = {}): MemberRecord =
   ...fields,
 });
 const byUid = (...members: MemberRecord[]) => new Map(members.map((one) => [one.uid, one] as const));
-const open = { fourEyes: false, startedBy: 's' };
-const fourEyes = { fourEyes: true, startedBy: 's' };
+const open = { fourEyes: false, startedBy: 's', alsoStartedBy: [] };
+const fourEyes = { fourEyes: true, startedBy: 's', alsoStartedBy: ['t'] };
 const away = (to: string, from = 100, until = 200) => ({ to, from, until, setBy: 'a' });
 const panelOf = (seats: readonly string[], approvers: Approvers = { roles: ['approver'] }): Panel => ({
   approvers,
@@ -46,10 +46,10 @@ describe('a rule', () => {
   });
 
   test('gives seats in a fixed order, without the starter under four eyes', () => {
-    const people = [member('s'), member('b'), member('a')];
-    expect(seatsOf(panelOf([]), people, 0, open)).toEqual(['a', 'b', 's']);
+    const people = [member('s'), member('t'), member('b'), member('a')];
+    expect(seatsOf(panelOf([]), people, 0, open)).toEqual(['a', 'b', 's', 't']);
     expect(seatsOf(panelOf([]), people, 0, fourEyes)).toEqual(['a', 'b']);
-    expect(seatsOf(panelOf([]), people, 0, { fourEyes: true, startedBy: '' })).toEqual(['a', 'b', 's']);
+    expect(seatsOf(panelOf([]), people, 0, { ...fourEyes, startedBy: '' })).toEqual(['a', 'b', 's']);
   });
 });
 

@@ -37,6 +37,7 @@ export function fitsPanel(panel: Pick<Panel, 'approvers' | 'quorum'>, uid: strin
 export interface FourEyes {
   readonly fourEyes: boolean;
   readonly startedBy: string;
+  readonly alsoStartedBy: readonly string[];
 }
 
 /** The seats of a panel that is asked now, in a fixed order. */
@@ -53,8 +54,8 @@ export function seatsOf(
 }
 
 /** Who starts a thing does not decide on it. */
-function mayAct(uid: string, { fourEyes, startedBy }: FourEyes): boolean {
-  return !fourEyes || uid !== startedBy;
+export function mayAct(uid: string, { fourEyes, startedBy, alsoStartedBy }: FourEyes): boolean {
+  return !fourEyes || (uid !== startedBy && !alsoStartedBy.includes(uid));
 }
 
 /** The person who stands in for the member at that time. */

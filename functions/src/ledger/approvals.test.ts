@@ -121,6 +121,18 @@ describe('a request', () => {
     expect(found?.data).toMatchObject({ startedBy: 'starter', eligible: ['ada'] });
   });
 
+  test('does not let the first starter of a forked run decide on it, nor the one who forked it', async () => {
+    host = office({ pay: [{ id: 'hold', type: 'wait', for: '1d' }, ask] });
+    await hire(host.store, [person('ada'), person('forker'), person('starter')]);
+    await start('pay', 'r0', 'starter');
+    await start('pay', 'r1', 'forker');
+    await host.store.commit([{ op: 'update', path: paths.run(ACCOUNT, 'r1'), data: { forkedFrom: { runId: 'r0', stepKey: 'hold' } } }]);
+    await host.advance(DAY);
+    expect(await request()).toMatchObject({ startedBy: 'forker', alsoStartedBy: ['starter'], eligible: ['ada'] });
+    await decide('starter', 'approve');
+    expect(await verdict('starter')).toMatchObject({ accepted: false });
+  });
+
   test.each([
     ['nobody fits', { approvers: { roles: ['operator'] } }, 'approval.no_eligible'],
     ['only the starter fits', { approvers: { users: ['starter'] } }, 'approval.no_eligible'],

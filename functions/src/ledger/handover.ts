@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fits, fitsPanel, memberAt, possibleDeciders } from '../engine/eligibility.ts';
+import { fits, fitsPanel, mayAct, memberAt, possibleDeciders } from '../engine/eligibility.ts';
 import { canStillVote, iso, nameOf } from '../engine/verdict.ts';
 import type { Approvers, ApprovalRecord, Panel, QuorumRule } from '../model/approval.ts';
 import { KilnError } from '../model/errors.ts';
@@ -155,8 +155,7 @@ function refusalOf({ look, to, from, group, now }: Handover): string | undefined
   const { approval, panels, members, accepted } = look;
   const target = members.get(to);
   if (target?.active !== true) return `"${to}" is no active member of this account`;
-  if (approval.fourEyes && to === approval.startedBy)
-    return `${nameOf(members, to)} started this run and cannot decide on it (four-eyes rule)`;
+  if (!mayAct(to, approval)) return `${nameOf(members, to)} started this run and cannot decide on it (four-eyes rule)`;
   if (panels.some((panel) => panel.seats.includes(to) && fitsPanel(panel, to, memberAt(target, now))))
     return `${nameOf(members, to)} is asked already`;
   if (from === undefined) {

@@ -96,6 +96,8 @@ export const approvalRecordSchema = z.strictObject({
   fourEyes: z.boolean(),
   /** The uid of the person who started the run; empty when no person did. */
   startedBy: z.string(),
+  /** Others who started what this run is part of, or was forked from: the four-eyes rule holds for them, too. */
+  alsoStartedBy: z.array(z.string()).default([]),
   /** Whether a rejection is a business exception (`rejected`, `request_changes`) or just another outcome. */
   onReject: z.enum(['exception', 'continue']),
   outcomes: z.array(z.string()),

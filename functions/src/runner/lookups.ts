@@ -8,7 +8,7 @@ import type { RunRecord } from '../model/run.ts';
 import type { EnterContext } from '../steps/step-type.ts';
 import type { Runtime } from './runtime.ts';
 
-type Lookups = Pick<EnterContext<object>, 'documentId' | 'facts' | 'starter' | 'definitions' | 'services'>;
+type Lookups = Pick<EnterContext<object>, 'documentId' | 'facts' | 'starters' | 'definitions' | 'services'>;
 
 /** What a step may look up; nothing is read until it asks. */
 export function lookupsFor(runtime: Runtime, held: Held): Lookups {
@@ -17,7 +17,7 @@ export function lookupsFor(runtime: Runtime, held: Held): Lookups {
   return {
     documentId: documentIdOf(held),
     facts,
-    starter: async () => starterOf(runtime, await facts()),
+    starters: async () => startersOf(runtime, await facts()),
     definitions: runtime.definitions,
     services: runtime.services,
   };
@@ -34,9 +34,19 @@ async function readRun(runtime: Runtime, { accountId, runId }: RunRef): Promise<
   return runRecordSchema.parse(docs[0].data);
 }
 
-/** Follows child runs up to their root: who starts a parent run has started its children, too. */
-async function starterOf(runtime: Runtime, first: RunRecord): Promise<string> {
-  let run = first;
-  while (run.startedBy.kind === 'run') run = await readRun(runtime, { accountId: first.accountId, runId: run.startedBy.id });
-  return run.startedBy.kind === 'user' ? run.startedBy.id : '';
+/** Who starts a parent run has started its children, too; and a run that was forked is still the thing that its first starter began. */
+async function startersOf(runtime: Runtime, first: RunRecord): Promise<readonly string[]> {
+  const people = new Set<string>();
+  const seen = new Set<string>();
+  const pending = [first];
+  for (let run = pending.pop(); run !== undefined; run = pending.pop()) {
+    seen.add(run.runId);
+    if (run.startedBy.kind === 'user') people.add(run.startedBy.id);
+    const before = [
+      ...(run.startedBy.kind === 'run' ? [run.startedBy.id] : []),
+      ...(run.forkedFrom === undefined ? [] : [run.forkedFrom.runId]),
+    ];
+    for (const runId of before.filter((id) => !seen.has(id))) pending.push(await readRun(runtime, { accountId: first.accountId, runId }));
+  }
+  return [...people];
 }

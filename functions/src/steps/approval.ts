@@ -152,7 +152,8 @@ export async function enterApproval(context: EnterContext<Config>, purpose: Appr
   const problem = problemsOf(config)[0];
   if (problem !== undefined) throw new KilnError('request.invalid', problem);
   const everybody = (await services.members?.list(ref.accountId)) ?? [];
-  const rule = { fourEyes: config.fourEyes ?? true, startedBy: await context.starter() };
+  const [startedBy = '', ...alsoStartedBy] = await context.starters();
+  const rule = { fourEyes: config.fourEyes ?? true, startedBy, alsoStartedBy };
   const panel = firstPanel(config, everybody, now, rule);
   const agenda = agendaOf(config, everybody, now);
   const deadlineAt = timeAfter(now, agenda.periodMs, agenda.calendar);

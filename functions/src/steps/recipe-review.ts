@@ -33,7 +33,7 @@ export interface Review {
 
 /** Hands an answer to a person. The values that the person accepts, edited or not, become the output of the step. */
 export async function handToPerson(context: PerformContext<object>, review: Review): Promise<Entered> {
-  const { ref, run, now, documentId, facts, starter, definitions, services, config } = context;
+  const { ref, run, now, documentId, facts, starters, definitions, services, config } = context;
   const { answer, schema, correction } = review;
   const evidence: Evidence[] = [
     { kind: 'text', title: 'Why you are asked', text: review.reasons.join('\n') },
@@ -48,7 +48,7 @@ export async function handToPerson(context: PerformContext<object>, review: Revi
       input: {},
       documentId,
       facts,
-      starter,
+      starters,
       definitions,
       services,
       config: {

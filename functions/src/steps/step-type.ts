@@ -101,8 +101,8 @@ interface Lookups {
   readonly documentId: string;
   /** The run's own document; one read, made once. */
   readonly facts: () => Promise<RunRecord>;
-  /** The person who started the run, or the run that started it, and so on up; empty when no person did. */
-  readonly starter: () => Promise<string>;
+  /** The people who started the run: it, the runs that started it, and those it was forked from. */
+  readonly starters: () => Promise<readonly string[]>;
   readonly definitions: Definitions;
   readonly services: StepServices;
 }
