@@ -1,14 +1,9 @@
 /** `npm start`: builds, starts the emulators and the local services, seeds, and says where to go. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { startLocal, type Local } from './local.ts';
 import { stopChildrenOnSignal } from './process/child.ts';
 import { say, step } from './progress.ts';
 import { SUITE_PORTS } from './emulator/suite.ts';
-import { ROOT } from './root.ts';
-
-const SEED = join(ROOT, 'scripts', 'seed.ts');
+import { seedDemo } from './seed.ts';
 
 function welcome(local: Local, seconds: number): void {
   const web = `http://127.0.0.1:${SUITE_PORTS.hosting}`;
@@ -21,19 +16,16 @@ function welcome(local: Local, seconds: number): void {
   say(`  Webhooks    ${web}/hooks/…`);
   say('  Logs        .cache/logs/emulators.log');
   say('');
-}
-
-async function seed(): Promise<void> {
-  if (!existsSync(SEED)) return;
-  const { seedDemo } = (await import(pathToFileURL(SEED).href)) as { seedDemo: () => Promise<void> };
-  await step('Seeding the demo account', seedDemo);
+  say('To try: sign in as Otto (operator), start "invoice-approval", then sign in as Ada (approver) and decide it.');
+  say('In another terminal: npm run kiln -- list');
+  say('');
 }
 
 async function main(): Promise<void> {
   const startedAt = performance.now();
   stopChildrenOnSignal(() => say('\nStopping …'));
   const local = await startLocal();
-  await seed();
+  await step('Seeding the demo account', seedDemo);
   welcome(local, (performance.now() - startedAt) / 1000);
   const exit = await local.suite.child.exited;
   // Then the signal's handler ends us, with the exit status that the signal asks for.
