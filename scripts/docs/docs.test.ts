@@ -5,6 +5,7 @@ import { indexDefinition } from '../../functions/src/engine/definition-index.ts'
 import { checkDefinition, parseDefinition } from '../../functions/src/engine/preflight.ts';
 import { errorCodes } from '../../functions/src/model/errors.ts';
 import { createStepRegistry } from '../../functions/src/steps/index.ts';
+import { operations } from '../../functions/src/triggers/operations.ts';
 import { asObject, parseJson } from '../json-objects.ts';
 import { ROOT } from '../root.ts';
 import { generatedPages } from './generate.ts';
@@ -86,7 +87,8 @@ describe('error codes', () => {
     const wrong = pages.flatMap((page) =>
       [...proseOf(page).matchAll(/`([a-z]+\.[a-z_]+)`/g)].flatMap(([, code = '']) => {
         const group = code.split('.')[0] ?? '';
-        const other = methods.has(code) || /\.(?:ts|md|json|rules|yml|mjs|id)$/.test(code) || !groups.has(group);
+        const other =
+          methods.has(code) || Object.hasOwn(operations, code) || /\.(?:ts|md|json|rules|yml|mjs|id)$/.test(code) || !groups.has(group);
         return other || Object.hasOwn(errorCodes, code) ? [] : [`${page.path}: ${code}`];
       }),
     );

@@ -12,6 +12,7 @@ import {
   retrySchema,
   stepCommonSchema,
 } from '../../functions/src/model/definition.ts';
+import { operations } from '../../functions/src/triggers/operations.ts';
 import type { AnyStepType } from '../../functions/src/steps/step-type.ts';
 import { tableOf } from './markdown.ts';
 
@@ -35,12 +36,21 @@ export function referencePage(types: readonly AnyStepType[], source: string): st
     `## Retry policy\n\nThe fields of \`retry\`. Default: 3 attempts, \`min(30 s, 2 s · 2^attempt + random jitter)\` between them.\n\n${fieldTable(retrySchema, commentsIn(model, 'retrySchema'), () => true)}`,
     ...control.map(([name, text, schema, place]) => `## Step: ${name}\n\n${text}\n\n${own(schema, commentsIn(model, place))}`),
     ...types.map((type) => stepSection(type, own(type.schema, commentsOf(sourceOf(type.type, source))))),
+    `## Operations of the callable\n\n\`api\` takes \`{op, accountId, …}\` from a signed-in member; admins may call each.\n\n${operationTable()}`,
     `## Limits\n\n${tableOf(
       ['limit', 'value'],
       Object.entries(definitionLimits).map(([name, value]) => [`\`${name}\``, value.toLocaleString('en')]),
     )}`,
   ];
   return `${sections.join('\n\n')}\n`;
+}
+
+function operationTable(): string {
+  const rows = Object.entries(operations).map(([op, { roles }]) => [`\`${op}\``, roles.length === 0 ? 'admin' : roles.join(', ')]);
+  return tableOf(
+    ['op', 'roles'],
+    rows.sort(([a = ''], [b = '']) => (a < b ? -1 : 1)),
+  );
 }
 
 function stepSection(type: AnyStepType, fields: string): string {
