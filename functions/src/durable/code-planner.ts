@@ -70,7 +70,7 @@ export class ReplayingPlanner implements CodePlanner {
     const from = beforeFirst(run, deadlineAt);
     return [
       { op: 'update', path: snapshot.path, data: begun, ifUpdateTime: snapshot.updateTime },
-      ...(await turnWrites({ runtime, opened, execution, from, ended: [], tx: undefined })),
+      ...(await turnWrites({ runtime, opened, execution, from, ended: [], reader: undefined })),
     ];
   }
 

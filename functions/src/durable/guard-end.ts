@@ -12,7 +12,7 @@ export async function endByGuard(replayer: Replayer, runtime: Runtime, held: Hel
     if (execution.divergence !== undefined) return true;
     execution.fault = error;
     const ended = [{ held, outcome: { kind: 'failed', error } as const }];
-    for (const write of await turnWrites({ runtime, opened, execution, from: held.record, ended, tx })) tx.write(write);
+    for (const write of await turnWrites({ runtime, opened, execution, from: held.record, ended, reader: tx })) tx.write(write);
     return false;
   });
   if (diverged) await endRun(runtime, held.record, { status: 'failed', error, failedStep: held.record.key });

@@ -1,5 +1,5 @@
 import type { Held } from '../ledger/steps.ts';
-import type { Transaction, Write } from '../ledger/store.ts';
+import type { Write } from '../ledger/store.ts';
 import type { StepRecord } from '../model/step.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { decodeBaton } from './baton.ts';
@@ -60,15 +60,10 @@ export class Replayer {
    * The writes with which steps end and the code goes on, in the order given. `ready` spares a replay where nothing was handed to
    * it yet.
    */
-  async outcomeWrites(
-    runtime: Runtime,
-    ended: readonly EndedStep[],
-    tx: Transaction | undefined,
-    ready?: Ready,
-  ): Promise<readonly Write[]> {
+  async outcomeWrites(runtime: Runtime, ended: readonly EndedStep[], reader: Reader, ready?: Ready): Promise<readonly Write[]> {
     const [first] = ended;
     if (first === undefined) return [];
-    const { opened, execution } = ready ?? (await this.ready(runtime, tx ?? runtime.store, first.held));
+    const { opened, execution } = ready ?? (await this.ready(runtime, reader, first.held));
     if (execution.divergence !== undefined) return divergedWrites(runtime, execution.divergence, ended);
     const seen: EndedStep[] = [];
     for (const step of ended) {
@@ -84,7 +79,7 @@ export class Replayer {
       seen.push(step);
     }
     const from = seen.at(-1)?.held.record ?? first.held.record;
-    return turnWrites({ runtime, opened, execution, from, ended: seen, tx });
+    return turnWrites({ runtime, opened, execution, from, ended: seen, reader });
   }
 
   execution(runtime: Runtime, workflow: AnyCodeWorkflow, opened: Opened): Execution {

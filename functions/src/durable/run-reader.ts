@@ -36,6 +36,8 @@ export interface Opened {
   readonly at: 'here' | 'head';
   readonly live: readonly LiveStep[];
   readonly activeMs: number;
+  /** Fence of `journal/head`, where the journal is there. */
+  readonly headTime: string | undefined;
 }
 
 /** A chunk's text, and what it says. */
@@ -66,14 +68,14 @@ export class RunReader {
       return this.#fill(reader, record, facts, { journal: baton.journal, live, activeMs: record.activeMs }, 'here');
     }
     if (found?.docs[0] === undefined) throw new KilnError('internal', `the journal of run ${record.runId} is missing`);
-    return this.#fill(reader, record, facts, decodeHead(found.docs[0].data), 'head');
+    return this.#fill(reader, record, facts, decodeHead(found.docs[0].data), 'head', found.docs[0].updateTime);
   }
 
   /** Opens a run that has no step yet: a new one, or a fork that was given the beginning of another's journal. */
   async openNew(reader: Reader, run: RunRecord, payload: string): Promise<Opened> {
     const facts = { info: infoOf(run), payload, chainDepth: run.chainDepth };
     if (run.forkedFrom === undefined)
-      return { facts, journal: emptyJournal, lastChunk: undefined, entries: [], at: 'here', live: [], activeMs: 0 };
+      return { facts, journal: emptyJournal, lastChunk: undefined, entries: [], at: 'here', live: [], activeMs: 0, headTime: undefined };
     return this.#fill(reader, run, facts, await this.readHead(reader, run), 'here');
   }
 
@@ -114,7 +116,7 @@ export class RunReader {
     return [facts, found];
   }
 
-  async #fill(reader: Reader, ref: RunRef, facts: RunFacts, head: Head, at: 'here' | 'head'): Promise<Opened> {
+  async #fill(reader: Reader, ref: RunRef, facts: RunFacts, head: Head, at: 'here' | 'head', headTime?: string): Promise<Opened> {
     const chunks = await this.#readChunks(reader, ref, head.journal);
     const entries = [...chunks.flatMap((chunk) => chunk.entries), ...decodeEntries(head.journal.tail)];
     for (const [i, entry] of entries.entries()) {
@@ -122,7 +124,7 @@ export class RunReader {
     }
     const [last, chunk] = [chunks.at(-1), head.journal.chunks.at(-1)];
     const lastChunk = last === undefined || chunk === undefined ? undefined : { ref: chunk, text: last.text };
-    return { facts, journal: head.journal, lastChunk, entries, at, live: head.live, activeMs: head.activeMs };
+    return { facts, journal: head.journal, lastChunk, entries, at, live: head.live, activeMs: head.activeMs, headTime };
   }
 
   async #readChunks(reader: Reader, ref: RunRef, journal: Journal): Promise<ReadChunk[]> {

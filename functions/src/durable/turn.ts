@@ -5,7 +5,7 @@ import { cancelStepWrites, completeRunWrites, completionWrite, failRunWrites } f
 import { createStep } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
 import { remove } from '../ledger/store.ts';
-import type { Transaction, Write } from '../ledger/store.ts';
+import type { Write } from '../ledger/store.ts';
 import { activeTime, endingWrites, storedOutput } from '../ledger/transitions.ts';
 import type { Outcome } from '../ledger/transitions.ts';
 import { KilnError } from '../model/errors.ts';
@@ -21,7 +21,7 @@ import { runErrorRecord } from './errors.ts';
 import { append, countEntries, resultOf } from './journal.ts';
 import type { Chunk, Entry, Journal } from './journal.ts';
 import type { Execution } from './replay.ts';
-import type { Opened } from './run-reader.ts';
+import type { Opened, Reader } from './run-reader.ts';
 
 /** Steps under way at once, and started in one commit. Cancelling ends them all in one transaction. */
 export const LIVE_MAX = 200;
@@ -42,8 +42,8 @@ export interface Turn {
   /** What new steps inherit from: the last step that ended, or the run's beginning. */
   readonly from: StepRecord;
   readonly ended: readonly EndedStep[];
-  /** Needed where others live besides the steps that ended. */
-  readonly tx: Transaction | undefined;
+  /** Reads the others that end with this move; each is fenced. Needed where others live besides the steps that ended. */
+  readonly reader: Reader | undefined;
 }
 
 /** The result as the journal keeps it, and as the code is handed it now. */
@@ -77,7 +77,7 @@ export async function turnWrites(turn: Turn): Promise<readonly Write[]> {
   const appended = append(opened.journal, opened.lastChunk, execution.fresh, made);
   const activeMs = Math.max(opened.activeMs, ...ended.map(({ held }) => held.record.activeMs + activeTime(held.record, now)));
   const moved: Moved = { ...turn, now, activeMs, journal: appended.journal };
-  const losers = await loserWrites(turn.tx, from, end === undefined ? others.filter(({ key }) => abandoned.has(key)) : others, now);
+  const losers = await loserWrites(turn.reader, from, end === undefined ? others.filter(({ key }) => abandoned.has(key)) : others, now);
   return [
     ...ended.flatMap((step) => endedWrites(step, now)),
     ...losers,
@@ -148,14 +148,14 @@ function endedWrites({ held, outcome, also }: EndedStep, now: number): readonly 
 
 /** Ends steps that the code no longer waits for, with what they wait for, in the same commit. */
 async function loserWrites(
-  tx: Transaction | undefined,
+  reader: Reader | undefined,
   from: StepRecord,
   losers: readonly LiveStep[],
   now: number,
 ): Promise<readonly Write[]> {
   if (losers.length === 0) return [];
-  if (tx === undefined) throw new KilnError('internal', 'other steps can only be ended in a transaction');
-  const { docs } = await tx.get(losers.map(({ key }) => paths.step(from.accountId, from.runId, key)));
+  if (reader === undefined) throw new KilnError('internal', 'nothing was said to live beside this step');
+  const { docs } = await reader.get(losers.map(({ key }) => paths.step(from.accountId, from.runId, key)));
   return docs.flatMap((doc) => (doc !== undefined && isLive(stepRecordSchema.parse(doc.data).state) ? cancelStepWrites(doc, now) : []));
 }
 
@@ -171,7 +171,10 @@ function chunkWrites(ref: StepRecord, created: readonly Chunk[], replaced: strin
 function headWrite(moved: Moved, live: readonly LiveStep[]): Write {
   const { from, journal, activeMs } = moved;
   const path = paths.journal(from.accountId, from.runId, 'head');
-  return { op: 'set', path, data: encodeHead({ journal, live, activeMs }, countEntries(journal)) };
+  const data = encodeHead({ journal, live, activeMs }, countEntries(journal));
+  // Only one of those who read the same head can write the next: a compare-and-set waits for no lock.
+  const { headTime } = moved.opened;
+  return headTime === undefined ? { op: 'set', path, data } : { op: 'update', path, data, ifUpdateTime: headTime };
 }
 
 /** One step alone carries the journal; of several, none does. */
