@@ -96,7 +96,10 @@ export interface Checked {
 /** Where the run stands after a check, if that is final for now. */
 export type Verdict = 'reconciled' | 'mismatch' | undefined;
 
-/** Records a check: the run is reconciled; or it is checked again later; or the difference goes to a person. */
+/**
+ * Records a check: the run is reconciled; or it is checked again later; or the difference goes to a person. `also` is told where
+ * the run stands when that is news.
+ */
 export async function recordCheck(
   ledger: Ledger,
   checked: Checked,
@@ -115,7 +118,7 @@ export async function recordCheck(
     const now = ledger.clock.now();
     const { verdict, writes } = outcomeOf(checked, record, now);
     const told = verdict === 'mismatch' ? await alertOnce(tx, breachOf(run, checked), now) : [];
-    const more = [...queueWrites(checked, verdict, exception, now), ...told, ...(await also(tx, verdict))];
+    const more = [...queueWrites(checked, verdict, exception, now), ...told, ...(await also(tx, verdict === run.reconciliation ? undefined : verdict))];
     const mark: Write[] =
       verdict === undefined ? [] : [{ op: 'update', path: paths.run(accountId, runId), data: { reconciliation: verdict } }];
     for (const write of [...writes, ...mark, ...more]) tx.write(write);

@@ -5,13 +5,17 @@ import { parseJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
 import { loadPayload } from '../ledger/payloads.ts';
 import { claimCheck, openReconciliation, recordCheck } from '../ledger/reconciliation.ts';
-import type { Finding, Schedule } from '../ledger/reconciliation.ts';
+import type { Finding, Schedule, Verdict } from '../ledger/reconciliation.ts';
 import type { Held } from '../ledger/steps.ts';
+import type { Transaction, Write } from '../ledger/store.ts';
 import type { Definition, StepConfig } from '../model/definition.ts';
 import { KilnError, toErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import { runRecordSchema } from '../model/run.ts';
 import type { RunRecord } from '../model/run.ts';
+import { addSeries } from '../telemetry/metrics.ts';
+import { count } from '../telemetry/series.ts';
+import type { Series } from '../telemetry/series.ts';
 import { attemptOutcome, settled } from './attempt.ts';
 import { declaredOf } from './declared.ts';
 import { resolveStep, templatesOf } from './inputs.ts';
@@ -57,7 +61,17 @@ export async function attendReconciliation(runtime: Runtime, accountId: string, 
     throw new KilnError('definition.not_found', `nothing says any longer how the outcome of ${run.workflowId} is checked`);
   const expected = run.output === undefined ? null : parseJson(await loadPayload(runtime.store, run, run.output));
   const finding = await look({ runtime, run, index: workflow.index, reconcile, attempt: record.attempt, timeoutMs, expected });
-  await recordCheck(runtime, { record, finding, expected, expect: reconcile.expect, schedule: scheduleOf(reconcile) });
+  const checked = { record, finding, expected, expect: reconcile.expect, schedule: scheduleOf(reconcile) };
+  await recordCheck(runtime, checked, (tx, verdict) => countVerdict(runtime, tx, run, verdict));
+}
+
+async function countVerdict(runtime: Runtime, tx: Transaction, run: RunRecord, result: Verdict): Promise<readonly Write[]> {
+  if (result === undefined) return [];
+  const { accountId, runId, workflowId: workflow } = run;
+  const series: Series = new Map();
+  count(series, 'workflow_reconciliations_total', { workflow, result });
+  const now = runtime.clock.now();
+  return addSeries(tx, { accountId, shardKey: runId, at: now }, series, now);
 }
 
 function timeoutOf({ check }: Reconcile): number {

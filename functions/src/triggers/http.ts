@@ -1,5 +1,6 @@
 import type { Request } from 'firebase-functions/v2/https';
 import type { Response } from 'express';
+import { readConfig } from './config.ts';
 import { receiveHook } from './hooks.ts';
 import type { Runtime } from '../runner/runtime.ts';
 
@@ -25,6 +26,12 @@ export async function handleRequest(runtime: Runtime, request: Request, response
   }
   if (path === '/health') {
     response.status(200).json({ ok: true });
+    return;
+  }
+  if (path === '/metrics' && request.method === 'GET') {
+    const { answerMetrics } = await import('./metrics.ts');
+    const answer = await answerMetrics(runtime, request.headers.authorization, readConfig(process.env).metricsToken);
+    response.status(answer.status).set('Content-Type', answer.contentType).send(answer.text);
     return;
   }
   response.status(404).json({ error: { code: 'request.invalid', message: 'nothing is here' } });

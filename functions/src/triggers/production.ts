@@ -10,6 +10,7 @@ import { FirestoreStore } from '../ledger/firestore-store.ts';
 import { KilnError } from '../model/errors.ts';
 import { codePlanner, codeWorkflows } from '../durable/index.ts';
 import { StoredControl } from '../runner/control.ts';
+import { operationFollowers } from '../runner/followers.ts';
 import type { Doorbells, Runtime, TimeLimit } from '../runner/runtime.ts';
 import { createStepRegistry } from '../steps/index.ts';
 import type { Action } from '../steps/action-registry.ts';
@@ -70,7 +71,7 @@ export function createRuntime(config: Config, replace: Partial<Runtime> & { read
     services: createServices(config, store, getFirestore(app), ownActions),
     code: codePlanner,
     control: new StoredControl(store, () => clock.now()),
-    followers: [deliverDestinations],
+    followers: [deliverDestinations, ...operationFollowers],
     deliveries: deliveriesOf(config),
     observe: logRunnerEvent,
     ...overrides,

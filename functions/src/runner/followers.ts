@@ -1,0 +1,13 @@
+import { alertFailure, queueBusinessException } from '../ledger/exceptions.ts';
+import { countRun } from '../telemetry/metrics.ts';
+import { declaredOf } from './declared.ts';
+import { followReconciliation } from './reconciliation.ts';
+import type { RunFollower } from './runtime.ts';
+
+/** What follows the end of a run for those who operate the account. Each may be called again at any time. */
+export const operationFollowers: readonly RunFollower[] = [
+  followReconciliation,
+  queueBusinessException,
+  async (runtime, run) => alertFailure(runtime, run, (await declaredOf(runtime, run))?.declared.alerts?.onFailure === true),
+  countRun,
+];
