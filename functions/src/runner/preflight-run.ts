@@ -3,13 +3,15 @@ import { jsonPath, pointerParts } from '../engine/json-path.ts';
 import { checkDefinition } from '../engine/preflight.ts';
 import type { Problem } from '../engine/problem.ts';
 import { validateAgainst } from '../engine/schema-check.ts';
+import { OPENING } from '../engine/template-syntax.ts';
 import { templatesIn } from '../engine/templates.ts';
 import type { DefinitionIndex, Place } from '../engine/definition-index.ts';
 import { limitsOf } from '../ledger/limits.ts';
-import { KilnError } from '../model/errors.ts';
+import { KilnError, toErrorRecord } from '../model/errors.ts';
 import type { Definition, StepConfig } from '../model/definition.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { SecretSource } from '../services/secrets.ts';
+import type { StepServices } from '../steps/step-type.ts';
 import { CallSecrets, weakness } from './call-secrets.ts';
 import { describedBy } from './described.ts';
 import type { Runtime } from './runtime.ts';
@@ -30,7 +32,7 @@ export async function preflightRun(runtime: Runtime, run: RunRecord, input: Json
     schema === undefined ? [] : validateAgainst(schema, input).map((problem) => ({ ...problem, path: `input${problem.path}` }));
   const definitionProblems = checkDefinition(index, runtime.stepTypes);
   // A step type's own check may rely on its schema, so it only sees definitions that are well-formed.
-  const environment = definitionProblems.length > 0 ? [] : await environmentProblems(runtime, run, index);
+  const environment = definitionProblems.length > 0 ? [] : await checkEnvironment(runtime, run.accountId, index);
   return [...inputProblems, ...definitionProblems, ...environment, ...descriptionProblems(index.definition, run, input)];
 }
 
@@ -46,17 +48,21 @@ function descriptionProblems(definition: Definition, run: RunRecord, input: Json
 }
 
 /** What depends on the deployment rather than on the definition: actions, secrets, servers. */
-async function environmentProblems(runtime: Runtime, run: RunRecord, index: DefinitionIndex): Promise<Problem[]> {
+export async function checkEnvironment(runtime: Runtime, accountId: string, index: DefinitionIndex): Promise<Problem[]> {
   const { secrets } = runtime.services;
   const { destinations = [] } = index.definition;
-  const found: Problem[] = [...secretProblems(destinations as Json, 'destinations', secrets), ...signingProblems(destinations, secrets)];
+  const found: Problem[] = [
+    ...secretProblems(destinations as Json, 'destinations', secrets),
+    ...signingProblems(destinations, secrets),
+    ...addressProblems(destinations, runtime.services.http),
+  ];
   for (const place of index.places.values()) {
     const type = runtime.stepTypes.find(place.step.type);
     found.push(...secretProblems(fieldsWithSecrets(place.step, type?.secretFields ?? []), place.path, secrets));
-    found.push(...(await limitProblems(runtime, run.accountId, place)));
+    found.push(...(await limitProblems(runtime, accountId, place)));
     if (type?.preflight === undefined) continue;
     const config = { ...place.step, ...ownFields(place.step as unknown as Record<string, unknown>) };
-    const context = { index, place, services: runtime.services, accountId: run.accountId, secrets: new CallSecrets(secrets) };
+    const context = { index, place, services: runtime.services, accountId: accountId, secrets: new CallSecrets(secrets) };
     found.push(...(await type.preflight(config, context)));
   }
   return found;
@@ -74,6 +80,20 @@ function signingProblems(destinations: NonNullable<Definition['destinations']>, 
         code: 'secret.missing',
         message: `the secret ${name} is not configured`,
       }));
+  });
+}
+
+/** Inner addresses are refused as early as they can be seen; and again at each call, when the name is resolved. */
+function addressProblems(destinations: NonNullable<Definition['destinations']>, http: StepServices['http']): Problem[] {
+  return destinations.flatMap((destination, n): Problem[] => {
+    if (destination.type !== 'webhook' || http === undefined || destination.url.includes(OPENING)) return [];
+    try {
+      http.check(destination.url);
+      return [];
+    } catch (error) {
+      const { message } = toErrorRecord(error);
+      return [{ path: `destinations[${n}].url`, code: error instanceof KilnError ? error.code : 'request.invalid', message }];
+    }
   });
 }
 
