@@ -5,6 +5,9 @@ import type { Problem } from '../engine/problem.ts';
 import { expireApproval } from '../ledger/approvals.ts';
 import { dueField } from '../ledger/due.ts';
 import { matchBufferedEvent } from '../ledger/events.ts';
+import { endRun } from '../ledger/end-run.ts';
+import { liveSteps } from '../ledger/runs.ts';
+import { heldStep } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
 import { remove } from '../ledger/store.ts';
 import type { Snapshot, Transaction, Write } from '../ledger/store.ts';
@@ -150,6 +153,13 @@ export class ReplayingPlanner implements CodePlanner {
 
   declared(workflowId: string, version: number): Declared | undefined {
     return this.replayer.registry.find(workflowId, version);
+  }
+
+  /** A live step stands for the run: the commit that ends it is fenced by it. */
+  async expire(runtime: Runtime, ref: RunRef, error: ErrorRecord): Promise<void> {
+    const { docs } = await runtime.store.query(liveSteps(ref, 1));
+    if (docs[0] === undefined) await endRun(runtime, ref, { status: 'failed', error });
+    else await endByGuard(this.replayer, runtime, heldStep(docs[0]), error);
   }
 
   idempotent(step: StepRecord): boolean {

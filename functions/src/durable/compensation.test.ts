@@ -139,6 +139,26 @@ describe('compensation', () => {
     expect(calls).toEqual(['work 0', 'work 1', 'work 2', 'undo']);
   });
 
+  test('a run whose wall-clock deadline passes while it waits is undone, by the reconciler alone', async () => {
+    const calls: string[] = [];
+    const workflow = defineWorkflow({
+      id: 'late',
+      deadline: '1d',
+      async run({ step }) {
+        step.onCompensate('undo', () => void calls.push('undo'));
+        await step.run('work', () => null);
+        await Promise.all([step.sleep('long', '9d'), step.waitForEvent('never', { event: 'never' })]);
+      },
+    });
+    const kit = createTestKit({ workflows: [workflow] });
+    const run = await kit.start(workflow, null);
+    await kit.advance('1d');
+    await kit.reconcile();
+    expect(kit.run(run)).toMatchObject({ status: 'compensated', error: { code: 'run.deadline' } });
+    expect(kit.waitingAt(run)).toEqual([]);
+    expect(calls).toEqual(['undo']);
+  });
+
   test('with onError "fail", a failed run is left as it is', async () => {
     const calls: string[] = [];
     const workflow = { ...trip(calls), onError: 'fail' as const };

@@ -36,6 +36,8 @@ export interface CodePlanner {
   fork(runtime: Runtime, ref: RunRef, options: ForkOptions & { readonly runId: string }): Promise<unknown>;
   /** What a version of a workflow declares about its runs; undefined when it is not deployed. */
   declared(workflowId: string, version: number): Declared | undefined;
+  /** Ends a run that has reached a limit of its own; it compensates if it has what to undo. */
+  expire(runtime: Runtime, ref: RunRef, error: ErrorRecord): Promise<void>;
   /** Whether a lost attempt of the step may be repeated. */
   idempotent(step: StepRecord): boolean;
   /** The retry policy that the code gave the step; what it left out has its default. */

@@ -93,7 +93,8 @@ export async function attendRun(runtime: Runtime, ref: RunRef): Promise<void> {
   else if (run.status === 'pending') await beginRun(runtime, run, docs[0]);
   else if (run.deadlineAt !== undefined && runtime.clock.now() >= run.deadlineAt && isUnderWay(run.status)) {
     const error = toErrorRecord(new KilnError('run.deadline', 'the wall-clock deadline passed'));
-    const definition = run.kind === 'code' ? {} : (await runtime.definitions.get(run.accountId, run.workflowId, run.version)).definition;
+    if (run.kind === 'code') return runtime.code.expire(runtime, ref, error);
+    const { definition } = await runtime.definitions.get(run.accountId, run.workflowId, run.version);
     await endRun(runtime, ref, { status: failedStatus(definition), error });
   }
 }
