@@ -6,8 +6,8 @@ import { connectFirestoreEmulator, getFirestore as getClientFirestore } from 'fi
 import type { Firestore } from 'firebase/firestore';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { canonicalJson, digest } from '../functions/src/engine/json.ts';
-import { changesOf, readWorkflows, writeWorkflows } from '../scripts/kiln/workflow-files.ts';
-import { readPublished } from '../scripts/kiln/workflow-commands.ts';
+import { changesOf, readDefinitions, writeDefinitions } from '../scripts/kiln/definition-files.ts';
+import { readPublished } from '../scripts/kiln/definition-commands.ts';
 import { ROOT } from '../scripts/root.ts';
 import { RulesClient } from './rules/client.ts';
 
@@ -63,17 +63,17 @@ afterAll(async () => {
 });
 
 test('a member pulls every workflow under the rules, page by page, in its newest version', async () => {
-  const published = await readPublished({ db }, 'acme');
+  const published = await readPublished({ db }, 'acme', 'workflows');
   expect(published.map(({ id }) => id)).toEqual(ids);
   expect(published[0]?.text).toContain('second');
-  expect(writeWorkflows(folder, published)).toHaveLength(COUNT);
-  expect(changesOf(published, readWorkflows(folder)).every(({ kind }) => kind === 'same')).toBe(true);
+  expect(writeDefinitions(folder, published)).toHaveLength(COUNT);
+  expect(changesOf(published, readDefinitions(folder)).every(({ kind }) => kind === 'same')).toBe(true);
   writeFileSync(join(folder, 'wf007.json'), '{"id":"wf007","steps":[{"id":"x","type":"transform","value":"changed"}]}');
-  expect(changesOf(published, readWorkflows(folder)).flatMap(({ id, kind }) => (kind === 'same' ? [] : [`${id} ${kind}`]))).toEqual([
+  expect(changesOf(published, readDefinitions(folder)).flatMap(({ id, kind }) => (kind === 'same' ? [] : [`${id} ${kind}`]))).toEqual([
     'wf007 changed',
   ]);
 });
 
 test('who is no member pulls nothing', async () => {
-  await expect(readPublished({ db }, 'other')).rejects.toMatchObject({ code: 'permission-denied' });
+  await expect(readPublished({ db }, 'other', 'recipes')).rejects.toMatchObject({ code: 'permission-denied' });
 });

@@ -7,7 +7,7 @@ import { addInit } from './kiln/init.ts';
 import { addNewStep } from './kiln/new-step.ts';
 import { DEMO_ACCOUNT } from './kiln/people.ts';
 import { addRunCommands, addSteeringCommands } from './kiln/run-commands.ts';
-import { addWorkflowCommands } from './kiln/workflow-commands.ts';
+import { addDefinitionCommands } from './kiln/definition-commands.ts';
 import { PROJECT_ID } from './root.ts';
 
 const program = new Command('kiln')
@@ -25,7 +25,7 @@ const program = new Command('kiln')
 
 addRunCommands(program);
 addSteeringCommands(program);
-addWorkflowCommands(program);
+addDefinitionCommands(program);
 addDoctor(program);
 addFound(program);
 addInit(program);

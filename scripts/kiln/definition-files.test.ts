@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { canonicalJson } from '../../functions/src/engine/json.ts';
 import { diffLines } from './text-diff.ts';
-import { changesOf, readWorkflows, writeWorkflows } from './workflow-files.ts';
+import { changesOf, readDefinitions, writeDefinitions } from './definition-files.ts';
 
 let folder = '';
 beforeEach(() => {
@@ -21,15 +21,15 @@ const workflow = (id: string, value: unknown): { id: string; text: string } => (
 
 test('what is pulled is what is pushed: no difference', () => {
   const published = [workflow('a', { nested: [1, [2]], 'a.b': 'ü' }), workflow('b', null)];
-  expect(writeWorkflows(folder, published)).toEqual(['a', 'b']);
-  expect(changesOf(published, readWorkflows(folder)).map(({ kind }) => kind)).toEqual(['same', 'same']);
+  expect(writeDefinitions(folder, published)).toEqual(['a', 'b']);
+  expect(changesOf(published, readDefinitions(folder)).map(({ kind }) => kind)).toEqual(['same', 'same']);
   expect(readFileSync(join(folder, 'a.json'), 'utf8')).toMatch(/^\{\n {2}"id": "a"/);
 });
 
 test('a file that means the same is not written again, whatever its order and layout', () => {
   const own = '{"steps":[{"value":1,"type":"transform","id":"x"}],\n\n"id":"a"}';
   writeFileSync(join(folder, 'a.json'), own);
-  expect(writeWorkflows(folder, [workflow('a', 1)])).toEqual([]);
+  expect(writeDefinitions(folder, [workflow('a', 1)])).toEqual([]);
   expect(readFileSync(join(folder, 'a.json'), 'utf8')).toBe(own);
 });
 
@@ -44,11 +44,11 @@ test('new, changed and only published are told apart, with the lines that differ
 
 test('a file that cannot be read is named, and two files of one workflow', () => {
   writeFileSync(join(folder, 'broken.json'), '{"id": ');
-  expect(() => readWorkflows(folder)).toThrow('broken.json');
+  expect(() => readDefinitions(folder)).toThrow('broken.json');
   rmSync(join(folder, 'broken.json'));
   writeFileSync(join(folder, 'one.json'), '{"id":"a","steps":[]}');
   writeFileSync(join(folder, 'two.json'), '{"id":"a","steps":[]}');
-  expect(() => readWorkflows(folder)).toThrow('two.json and one.json are both the workflow "a"');
+  expect(() => readDefinitions(folder)).toThrow('two.json and one.json are both "a"');
 });
 
 describe('the difference of two texts', () => {

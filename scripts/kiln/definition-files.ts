@@ -5,7 +5,7 @@ import { asObject, asString } from '../json-objects.ts';
 import { diffLines } from './text-diff.ts';
 
 /** A definition as the account has it, or as a file has it. `text` is canonical JSON. */
-export interface WorkflowText {
+export interface DefinitionText {
   readonly id: string;
   readonly text: string;
 }
@@ -18,7 +18,7 @@ export type Change =
   | { readonly kind: 'only published'; readonly id: string };
 
 /** What publishing the files would change, by workflow id. */
-export function changesOf(published: readonly WorkflowText[], files: readonly WorkflowText[]): Change[] {
+export function changesOf(published: readonly DefinitionText[], files: readonly DefinitionText[]): Change[] {
   const there = new Map(published.map(({ id, text }) => [id, text]));
   const ours = new Map(files.map(({ id, text }) => [id, text]));
   return [...new Set([...there.keys(), ...ours.keys()])].sort().map((id): Change => {
@@ -31,8 +31,8 @@ export function changesOf(published: readonly WorkflowText[], files: readonly Wo
 }
 
 /** Every `*.json` of a folder. Errors name the file. */
-export function readWorkflows(folder: string): WorkflowText[] {
-  if (!existsSync(folder)) throw new Error(`There is no folder "${folder}". Make it with: npm run kiln -- pull --dir ${folder}`);
+export function readDefinitions(folder: string): DefinitionText[] {
+  if (!existsSync(folder)) throw new Error(`There is no folder "${folder}". Make it with: npm run kiln -- pull`);
   const seen = new Map<string, string>();
   return readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
@@ -45,18 +45,18 @@ export function readWorkflows(folder: string): WorkflowText[] {
         throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
       }
       const id = asString(asObject(JSON.parse(text))?.['id']);
-      if (id === undefined) throw new Error(`${name}: a workflow has an "id".`);
+      if (id === undefined) throw new Error(`${name}: it has no "id".`);
       const other = seen.get(id);
-      if (other !== undefined) throw new Error(`${name} and ${other} are both the workflow "${id}".`);
+      if (other !== undefined) throw new Error(`${name} and ${other} are both "${id}".`);
       seen.set(id, name);
       return { id, text };
     });
 }
 
 /** Writes a file for each workflow that differs from its file; returns the ids that were written. A file's own order of keys stays. */
-export function writeWorkflows(folder: string, published: readonly WorkflowText[]): string[] {
+export function writeDefinitions(folder: string, published: readonly DefinitionText[]): string[] {
   mkdirSync(folder, { recursive: true });
-  const files = new Map(readWorkflows(folder).map(({ id, text }) => [id, text]));
+  const files = new Map(readDefinitions(folder).map(({ id, text }) => [id, text]));
   return published.flatMap(({ id, text }) => {
     if (files.get(id) === text) return [];
     writeFileSync(join(folder, `${id}.json`), `${readableJson(text)}\n`);
