@@ -24,6 +24,9 @@ export interface Config {
   readonly secretNames: readonly string[];
 }
 
+/** Kiln's own keys: functions get them under the same setting, but an author of workflows must not be able to send them anywhere. */
+const OWN_SECRETS: ReadonlySet<string> = new Set(['OPENAI_API_KEY', 'SENDGRID_API_KEY', 'KILN_METRICS_TOKEN']);
+
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const text = (name: string): string | undefined => (env[name] === undefined || env[name] === '' ? undefined : env[name]);
   const project = text('GCLOUD_PROJECT') ?? text('GOOGLE_CLOUD_PROJECT') ?? projectOf(text('FIREBASE_CONFIG')) ?? 'demo-kiln';
@@ -49,7 +52,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     secretNames: (text('KILN_SECRETS') ?? '')
       .split(',')
       .map((name) => name.trim())
-      .filter((name) => name !== ''),
+      .filter((name) => name !== '' && !OWN_SECRETS.has(name)),
   };
 }
 
