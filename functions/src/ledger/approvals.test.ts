@@ -307,6 +307,18 @@ describe('a decision', () => {
     expect(await output()).toMatchObject({ values: { amount: 12 } });
   });
 
+  test('made while the kill switch is on is judged when it is off again', async () => {
+    await open({});
+    const halted = { ...host.runtime, control: { halted: () => Promise.resolve(true) } };
+    deaf = true;
+    await decide('ada', 'approve');
+    const { approvalId } = await request();
+    await decideApproval(halted, { accountId: ACCOUNT, approvalId, uid: 'ada' });
+    expect(await request()).toMatchObject({ status: 'pending' });
+    await reconcile(host.runtime);
+    expect(await request()).toMatchObject({ status: 'decided' });
+  });
+
   test('while the run is paused counts, and the next step waits for the operator', async () => {
     await open({}, undefined, [{ id: 'after', type: 'transform', value: 1 }]);
     await host.store.commit([{ op: 'update', path: paths.step(ACCOUNT, 'r1', 'ask'), data: { gate: 'paused' } }]);

@@ -25,9 +25,13 @@ import type { Held } from './steps.ts';
 import { increment, remove } from './store.ts';
 import type { Transaction, Write } from './store.ts';
 
-/** A person's decision has been created. Judges it, and ends the step when it is the one that decides. */
-export function decideApproval(runtime: Runtime, ref: ApprovalRef & { readonly uid: string }): Promise<void> {
-  return settleApproval(runtime, ref);
+/**
+ * A person's decision has been created. Judges it, and ends the step when it is the one that decides. While the kill switch is on
+ * it stays due, and the reconciler judges it afterwards.
+ */
+export async function decideApproval(runtime: Runtime, ref: ApprovalRef & { readonly uid: string }): Promise<void> {
+  if (await runtime.control.halted()) return;
+  await settleApproval(runtime, ref);
 }
 
 /** The step's wake time has come: a reminder, an escalation or the deadline of its request. */
