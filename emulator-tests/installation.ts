@@ -84,8 +84,8 @@ export class Installation {
   }
 
   /** Publishes a definition; the id is the workflow's. */
-  async publish(id: string, definition: Readonly<Record<string, unknown>> | readonly object[]): Promise<void> {
-    const whole = 'length' in definition ? { id, steps: definition } : { id, ...definition };
+  async publish(id: string, definition: object): Promise<void> {
+    const whole = Array.isArray(definition) ? { id, steps: definition as object[] } : { id, ...definition };
     const publisher = { store: this.store, types: createStepRegistry(), code: codeWorkflows(), now: () => this.clock.now() };
     await publishWorkflow(publisher, { accountId: ACCOUNT, definition: whole, publishedBy: 'test' });
   }

@@ -48,7 +48,7 @@ function step(state: State, depth: number, inLoop: boolean, before: readonly str
   const kinds = ['transform', 'action', 'action', 'charge', 'wait', 'fail', 'approval', 'event', ...(state.options.children.length > 0 ? ['child'] : [])];
   const kind = random.pick(deep ? [...kinds, 'condition', 'loop', 'parallel', 'loop', 'parallel'] : kinds);
   const made = { ...body(state, kind, id, depth, inLoop, before), ...tolerance(state, kind, depth, inLoop, before) };
-  return made as Step;
+  return made;
 }
 
 function body(state: State, kind: string, id: string, depth: number, inLoop: boolean, before: readonly string[]): Step {

@@ -1,5 +1,4 @@
 import { canonicalJson } from '../engine/json.ts';
-import type { Json } from '../engine/json.ts';
 import { paths } from '../model/paths.ts';
 import type { ExceptionRecord } from '../model/reconciliation.ts';
 import type { RunRecord } from '../model/run.ts';
@@ -14,7 +13,7 @@ export async function queueBusinessException(ledger: Ledger, run: RunRecord): Pr
   const { accountId, runId, workflowId, error, status } = run;
   const failed = status === 'failed' || status === 'compensated';
   if (!failed || error?.class !== 'business') return;
-  const data = error.data === undefined ? undefined : canonicalJson(error.data as Json);
+  const data = error.data === undefined ? undefined : canonicalJson(error.data);
   const record: ExceptionRecord = {
     v: 1,
     accountId,

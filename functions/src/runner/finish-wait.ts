@@ -6,7 +6,7 @@ import { finishWrites } from '../ledger/transitions.ts';
 import type { Outcome } from '../ledger/transitions.ts';
 import { runOutputOf } from './run-output.ts';
 import type { Runtime } from './runtime.ts';
-import { settledUndo } from './undo.ts';
+import { settledUndo } from './undo-settling.ts';
 
 /**
  * The writes that end a waiting step from outside (an event, a decision, a child run), whichever planner the run has.

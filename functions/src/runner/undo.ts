@@ -1,16 +1,12 @@
 import { placeOf } from '../engine/definition-index.ts';
 import type { DefinitionIndex } from '../engine/definition-index.ts';
-import type { Undo } from '../engine/compensation-plan.ts';
 import { canonicalJson, parseJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
-import { parseDuration } from '../engine/duration.ts';
 import { decideAfterFailure, retryPolicySchema } from '../engine/retry.ts';
-import { beginUndoing, undoFailedWrites, undoneKey, undoneWrites } from '../ledger/compensation.ts';
-import type { Quiet } from '../ledger/compensation.ts';
+import { beginUndoing, undoFailedWrites, undoneKey } from '../ledger/compensation.ts';
 import { loadPayload } from '../ledger/payloads.ts';
 import type { Held } from '../ledger/steps.ts';
 import { StoreConflict } from '../ledger/store.ts';
-import type { Transaction, Write } from '../ledger/store.ts';
 import { suspend } from '../ledger/transitions.ts';
 import type { Outcome } from '../ledger/transitions.ts';
 import type { StepConfig } from '../model/definition.ts';
@@ -24,22 +20,13 @@ import type { AnyStepType } from '../steps/step-type.ts';
 import { effectIdempotencyKey } from './attempt.ts';
 import type { Resolved } from './inputs.ts';
 import { resolveStep, templatesOf } from './inputs.ts';
-import {
-  attemptOutcome,
-  claimStep,
-  DEFAULT_STEP_TIMEOUT_MS,
-  goOnWaiting,
-  idempotencyKey,
-  LEASE_MARGIN_MS,
-  LOOKS,
-  MAX_STEP_TIMEOUT_MS,
-  stillHeld,
-} from './perform.ts';
+import { attemptOutcome, claimStep, goOnWaiting, idempotencyKey, LEASE_MARGIN_MS, LOOKS, stillHeld } from './perform.ts';
 import type { AttemptOutcome } from './perform.ts';
 import { recordLateResult } from './late-result.ts';
 import { factsOf, parsedConfig } from './resolve.ts';
 import type { Runtime } from './runtime.ts';
 import { readScope } from './scope-reader.ts';
+import { quietFor, settledUndo, undoTimeout } from './undo-settling.ts';
 import { enterWait } from './waiting.ts';
 
 /** Plans what the run has to undo, and begins with the last effect. */
@@ -47,25 +34,11 @@ export async function beginCompensate(runtime: Runtime, held: Held, index: Defin
   await beginUndoing(runtime, held, index, quietFor(runtime, held, index));
 }
 
-function quietFor(runtime: Runtime, { record }: Held, index: DefinitionIndex): Quiet {
-  return { at: (undo) => quietAt(index, undo), arm: (key, at) => runtime.doorbells.arm({ ...record, key }, at, 0) };
-}
-
-/** When an attempt that nobody saw the end of has certainly ended: its lease is over by then. */
-function quietAt(index: DefinitionIndex, { stepId, openSince }: Undo): number {
-  if (openSince === undefined) return 0;
-  return openSince + timeoutOf(placeOf(index, stepId).step) + LEASE_MARGIN_MS;
-}
-
-function timeoutOf({ timeout, type }: Pick<StepConfig, 'timeout' | 'type'>): number {
-  return timeout === undefined ? DEFAULT_STEP_TIMEOUT_MS : Math.min(parseDuration(timeout, `${type}.timeout`), MAX_STEP_TIMEOUT_MS);
-}
-
 /** How a step says that it is undone: a configuration of its own, without id. */
 function undoConfig(index: DefinitionIndex, { record }: Held): StepConfig {
   const { step } = placeOf(index, record.stepId);
   if (step.compensate === undefined) throw new KilnError('internal', `"${step.id}" does not say how it is undone`);
-  return { ...step.compensate, id: step.id } as unknown as StepConfig;
+  return { ...step.compensate, id: step.id };
 }
 
 /** Undoes one effect: an attempt like any other, with the compensation's own retry policy. */
@@ -92,7 +65,7 @@ export async function beginUndo(runtime: Runtime, held: Held, index: DefinitionI
     if (!isExpected(error)) throw error;
     return failed(runtime, held, toErrorRecord(error));
   }
-  const timeoutMs = timeoutOf(config);
+  const timeoutMs = undoTimeout(config);
   const shown = canonicalJson({ ...resolved.config, inputs: resolved.input });
   const claimed = await claimStep(runtime, held, timeoutMs + LEASE_MARGIN_MS, held.record.attempt === 0 ? shown : undefined);
   const idempotent = config.idempotent ?? type.isIdempotent?.(config, runtime.services) ?? type.idempotent;
@@ -183,17 +156,6 @@ async function conclude(runtime: Runtime, held: Held, index: DefinitionIndex, ou
   await runtime.store.transaction(async (tx) => {
     for (const write of await settledUndo(runtime, held, index, outcome, tx)) tx.write(write);
   });
-}
-
-/** The writes that end an undoing, also from outside: a decision, a child run, a person's word. */
-export async function settledUndo(
-  runtime: Runtime,
-  held: Held,
-  index: DefinitionIndex,
-  outcome: Outcome,
-  tx: Transaction,
-): Promise<readonly Write[]> {
-  return undoneWrites(runtime, held, outcome, tx, quietFor(runtime, held, index));
 }
 
 /** An undoing whose process died. It is repeated when that is harmless; else somebody has to look. */

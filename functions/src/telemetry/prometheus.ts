@@ -32,7 +32,7 @@ export async function renderMetrics(store: Store, now: number): Promise<{ readon
     const values = family.type === 'histogram' ? histogramValues(name, family, samples) : plainValues(name, samples);
     const metric = { name, help: family.help, type: family.type, values, aggregator: 'sum' };
     // A metric is what has a name and answers `get`; its own classes keep counters in memory instead.
-    registry.registerMetric({ name, get: () => Promise.resolve(metric) } as unknown as Metric<string>);
+    registry.registerMetric({ name, get: () => Promise.resolve(metric) } as unknown as Metric);
   }
   return { contentType: registry.contentType, text: await registry.metrics() };
 }

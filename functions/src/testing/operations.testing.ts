@@ -88,7 +88,7 @@ export class Operations {
   }
 
   /** Publishes the next version of a workflow. */
-  async publish(id: string, definition: object | readonly object[]): Promise<number> {
+  async publish(id: string, definition: object): Promise<number> {
     const whole = Array.isArray(definition) ? { id, steps: definition as object[] } : { id, ...definition };
     const { runtime } = this;
     const publisher = {

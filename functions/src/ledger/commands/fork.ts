@@ -36,7 +36,7 @@ export async function retryRun(order: Order): Promise<void> {
   const parsed = retryArgument.safeParse(argumentOf(order) ?? {});
   if (!parsed.success) throw new KilnError('command.refused', 'the argument of a retry is {"input": {…}}, {"version": n} or both');
   const { run, step } = await read(order);
-  await goOn(order, run, step, parsed.data.version, parsed.data.input as Json | undefined);
+  await goOn(order, run, step, parsed.data.version, parsed.data.input);
 }
 
 function argument(order: Order): z.infer<typeof forkArgument> {

@@ -7,7 +7,7 @@ import type { ErrorRecord } from '../../model/errors.ts';
 import { attend } from '../../runner/attend.ts';
 import { finishWait } from '../../runner/finish-wait.ts';
 import type { Runtime } from '../../runner/runtime.ts';
-import { settledUndo } from '../../runner/undo.ts';
+import { settledUndo } from '../../runner/undo-settling.ts';
 import { dueField } from '../due.ts';
 import { storePayload } from '../payloads.ts';
 import { closeWaitWrites } from '../runs.ts';
@@ -103,7 +103,7 @@ function waitOutput({ commandId }: Order, { now }: Standing, { record }: Held, a
   const { payload, key = record.wait.key ?? null } = parsed.data;
   return {
     timedOut: false,
-    event: { id: `command:${commandId}`, name: record.wait.event, key, receivedAt: now, payload: payload as Json },
+    event: { id: `command:${commandId}`, name: record.wait.event, key, receivedAt: now, payload: payload },
   };
 }
 
