@@ -40,7 +40,7 @@ export function localEnvironment(own: Env, services: Readonly<Record<string, str
   // The Functions emulator overwrites CLOUD_TASKS_EMULATOR_HOST with the address of its own Tasks emulator.
   const tasks = { KILN_TASKS_HOST: services['CLOUD_TASKS_EMULATOR_HOST'] };
   // The demo account's webhook address is signed with a secret that is worth nothing.
-  const demo = { KILN_SECRETS: DEMO_HOOK.secretName, [DEMO_HOOK.secretName]: DEMO_HOOK.secret, KILN_COUNT_USAGE: 'true' };
+  const demo = { KILN_SECRETS: DEMO_HOOK.secretName, [DEMO_HOOK.secretName]: DEMO_HOOK.secret, KILN_COUNT_USAGE: 'true', METADATA_SERVER_DETECTION: 'none' };
   const web = { KILN_WEB_URL: own['KILN_WEB_URL'] ?? `http://127.0.0.1:${SUITE_PORTS.hosting}` };
   return { env: { ...local, ...tasks, ...demo, ...web }, realModel, realMail };
 }
@@ -51,5 +51,7 @@ export function clientEnvironment(): Record<string, string> {
     GCLOUD_PROJECT: PROJECT_ID,
     FIRESTORE_EMULATOR_HOST: `127.0.0.1:${SUITE_PORTS.firestore}`,
     FIREBASE_AUTH_EMULATOR_HOST: `127.0.0.1:${SUITE_PORTS.auth}`,
+    // Otherwise the Google libraries look for a metadata server first.
+    METADATA_SERVER_DETECTION: 'none',
   };
 }
