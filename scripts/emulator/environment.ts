@@ -40,7 +40,12 @@ export function localEnvironment(own: Env, services: Readonly<Record<string, str
   // The Functions emulator overwrites CLOUD_TASKS_EMULATOR_HOST with the address of its own Tasks emulator.
   const tasks = { KILN_TASKS_HOST: services['CLOUD_TASKS_EMULATOR_HOST'] };
   // The demo account's webhook address is signed with a secret that is worth nothing.
-  const demo = { KILN_SECRETS: DEMO_HOOK.secretName, [DEMO_HOOK.secretName]: DEMO_HOOK.secret, KILN_COUNT_USAGE: 'true', METADATA_SERVER_DETECTION: 'none' };
+  const demo = {
+    KILN_SECRETS: DEMO_HOOK.secretName,
+    [DEMO_HOOK.secretName]: DEMO_HOOK.secret,
+    KILN_COUNT_USAGE: 'true',
+    METADATA_SERVER_DETECTION: 'none',
+  };
   const web = { KILN_WEB_URL: own['KILN_WEB_URL'] ?? `http://127.0.0.1:${SUITE_PORTS.hosting}` };
   return { env: { ...local, ...tasks, ...demo, ...web }, realModel, realMail };
 }
