@@ -81,10 +81,17 @@ export async function takeSlot(limiter: Limiter, use: LimitUse): Promise<HeldSlo
       const { updateTime } = await limiter.store.commit([found.write]);
       return { path: found.path, updateTime };
     } catch (error) {
-      if (!(error instanceof StoreConflict)) throw error;
+      if (!isTaken(error)) throw error;
     }
   }
   return undefined;
+}
+
+const ABORTED = 10;
+
+/** Somebody else was quicker. Crowding on a document, which the database calls aborted, is no fault of the limiter either. */
+function isTaken(error: unknown): boolean {
+  return error instanceof StoreConflict || (error instanceof Error && 'code' in error && error.code === ABORTED);
 }
 
 /** Gives a place back. When that fails, the place becomes free with its time. */

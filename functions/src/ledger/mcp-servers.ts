@@ -44,8 +44,13 @@ interface Actor {
 
 /** Adds a server or changes it. Another address is another server: nothing of it is approved then. */
 export async function putMcpServer(runtime: Runtime, actor: Actor, given: z.infer<typeof putServerInput>): Promise<McpServerRecord> {
-  const { problems } = templatesIn({ ...given.secretHeaders });
-  if (problems[0] !== undefined) throw new KilnError(problems[0].code, problems[0].message);
+  for (const [name, value] of Object.entries(given.secretHeaders ?? {})) {
+    const { references, problems } = templatesIn(value);
+    if (problems[0] !== undefined) throw new KilnError(problems[0].code, problems[0].message);
+    // The record is read by people who start runs: a credential in it would be theirs.
+    if (references.length === 0 || references.some(({ reference }) => reference.root !== 'secret'))
+      throw new KilnError('request.invalid', `the header ${name} has to refer to a secret, such as "Bearer {{secret.NAME}}"`);
+  }
   if (runtime.services.http === undefined) throw new KilnError('request.invalid', 'this deployment makes no outgoing calls');
   runtime.services.http.check(given.url);
   const path = paths.mcpServer(actor.accountId, given.serverId);

@@ -14,6 +14,7 @@ import { startRun } from './runs.ts';
 let inFlight = 0;
 let most = 0;
 let failing = false;
+let crowded = 0;
 const work = defineAction({
   name: 'work',
   input: z.looseObject({}),
@@ -41,10 +42,16 @@ function kitFor(definition: object, options: { limits?: Record<string, number>; 
     documents: { [paths.account('test')]: { v: 1, limits: options.limits ?? {} } },
     ...(options.concurrent === undefined ? {} : { concurrent: options.concurrent }),
     hooks: {
-      before: (operation) =>
-        failing && operation.kind === 'get' && operation.paths.some((path) => path.includes('/limits/'))
+      before: (operation) => {
+        const takes = operation.kind === 'commit' && operation.writes.some(({ op, path }) => op === 'create' && path.includes('/slots/'));
+        if (crowded > 0 && takes) {
+          crowded -= 1;
+          return Promise.reject(Object.assign(new Error('too much contention'), { code: 10 }));
+        }
+        return failing && operation.kind === 'get' && operation.paths.some((path) => path.includes('/limits/'))
           ? Promise.reject(new Error('the limiter is down'))
-          : Promise.resolve(),
+          : Promise.resolve();
+      },
     },
   });
 }
@@ -72,6 +79,16 @@ describe('limits', () => {
     expect(most).toBeLessThanOrEqual(3);
     expect([...kit.host.store.all()].filter((doc) => doc.path.includes('/slots/'))).toEqual([]);
     expect(kit.steps(run).every(({ key, attempt }) => !key.endsWith('.do') || attempt === 1)).toBe(true);
+  });
+
+  test('crowding on a place is no reason to go on without one', async () => {
+    const kit = kitFor(loop(3), { limits: { crm: 1 } });
+    crowded = 2;
+    await kit.start('wf');
+    await kit.advance('1m');
+    expect(crowded).toBe(0);
+    expect(kit.noticed.filter(({ kind }) => kind === 'limiter_failed')).toEqual([]);
+    expect(most).toBe(1);
   });
 
   test('a limiter that is down stops nothing', async () => {
@@ -294,4 +311,25 @@ describe('limits of a workflow', () => {
     const run = kit.run(await kit.start('wf', {}));
     expect(run).toMatchObject({ status: 'rejected', problems: expect.stringContaining('concurrency.key') as string });
   });
+});
+
+test('a step that uses none of it costs three writes and no read', async () => {
+  const counts = { reads: 0, writes: 0 };
+  const kit = createTestKit({
+    definitions: { wf: { steps: Array.from({ length: 11 }, (_, n) => ({ id: `s${n}`, type: 'action', action: 'work' })) } },
+    actions: [work],
+    hooks: {
+      before: (operation) => {
+        if (operation.kind === 'commit') counts.writes += operation.writes.length;
+        else counts.reads += operation.kind === 'get' ? operation.paths.length : 1;
+        return Promise.resolve();
+      },
+    },
+  });
+  const short = { ...counts };
+  const run = await kit.start('wf');
+  expect(kit.run(run).status).toBe('completed');
+  // 33 for the steps; the run itself is created, begun with its first step, ended with its completion, which is attended.
+  expect(counts.writes - short.writes).toBeLessThanOrEqual(33 + 6);
+  expect(counts.reads - short.reads).toBeLessThanOrEqual(4);
 });

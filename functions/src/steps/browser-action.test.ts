@@ -156,6 +156,8 @@ test('tools are listed with what was approved, approved as seen, and all forgott
   expect(Object.keys(kept.toolHashes)).toEqual(['click', 'read']);
   await putMcpServer(kit.runtime, actor, { serverId: 'browser', url: 'https://elsewhere.example/' });
   expect(mcpServerRecordSchema.parse(kit.document(paths.mcpServer('test', 'browser'))).toolHashes).toEqual({});
+  const literal = { serverId: 'browser', url: server.url, secretHeaders: { Authorization: 'Bearer typed-in-by-hand' } };
+  await expect(putMcpServer(kit.runtime, actor, literal)).rejects.toMatchObject({ code: 'request.invalid' });
   await expect(putMcpServer(kit.runtime, actor, { serverId: 'browser', url: 'https://169.254.169.254/' })).rejects.toMatchObject({
     code: 'http.blocked_address',
   });
