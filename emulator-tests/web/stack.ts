@@ -33,8 +33,9 @@ const NOWHERE = '127.0.0.1:9';
 
 export async function startWebStack({ projectId, firestore, auth, functions = NOWHERE, port }: WebStackOptions): Promise<WebStack> {
   buildWeb();
-  const started = auth === undefined ? await startAuthEmulator({ projectId }) : undefined;
-  const authHost = auth ?? started?.host ?? '';
+  const running = auth ?? process.env['KILN_TEST_AUTH_EMULATOR'];
+  const started = running === undefined ? await startAuthEmulator({ projectId }) : undefined;
+  const authHost = running ?? started?.host ?? '';
   await createPeople(authHost, projectId);
   await loadRules(firestore, projectId);
   process.env['FIRESTORE_EMULATOR_HOST'] = firestore;

@@ -81,6 +81,6 @@ export async function startAuthEmulator(options: { port?: number; projectId?: st
   writeFileSync(join(folder, 'firebase.json'), JSON.stringify({ emulators }));
   const args = ['emulators:start', '--project', options.projectId ?? PROJECT_ID, '--only', 'auth'];
   const child = firebase('The Auth emulator', args, {}, join(folder, 'auth.log'), folder);
-  await untilReady(child, `http://127.0.0.1:${port}/`);
+  await untilReady(child, `http://127.0.0.1:${port}/`, READY_WITHIN_MS);
   return { port, host: `127.0.0.1:${port}`, stop: () => child.stop() };
 }

@@ -13,8 +13,10 @@ import {
   query,
   startAfter,
   where,
+  type DocumentChange,
   type DocumentSnapshot,
   type Query,
+  type QuerySnapshot,
   type WhereFilterOp,
 } from 'firebase/firestore';
 import { services } from './firebase.ts';
@@ -181,17 +183,19 @@ export function useLiveList<T>(spec: ListSpec | undefined, schema: Schema<T>): L
 export function listen<T>(spec: ListSpec, schema: Schema<T>, emit: (next: Live<readonly Item<T>[]>) => void): () => void {
   const items = new Map<string, Item<T> | undefined>();
   let known = false;
+  let counted: ReadonlySet<string> = new Set();
   const doubt = doubtOf(emit);
   const stop = onSnapshot(
     queryOf(spec),
     { includeMetadataChanges: true },
     (snapshot) => {
       const { fromCache } = snapshot.metadata;
-      for (const change of snapshot.docChanges({ includeMetadataChanges: true })) {
+      const changes = snapshot.docChanges({ includeMetadataChanges: true });
+      for (const change of changes) {
         if (change.type === 'removed') items.delete(change.doc.ref.path);
         else items.set(change.doc.ref.path, itemOf(change.doc, schema));
-        if (change.type !== 'removed' && !fromCache && !change.doc.metadata.fromCache) countReads(1);
       }
+      if (!fromCache) counted = countNew(snapshot, changes, counted);
       if (fromCache && snapshot.empty && !known) return doubt.hold();
       doubt.end();
       known = true;
@@ -204,6 +208,18 @@ export function listen<T>(spec: ListSpec, schema: Schema<T>, emit: (next: Live<r
     doubt.end();
     stop();
   };
+}
+
+/**
+ * Counts what the server sent: documents arrive before the listener is in step with the server, so they are counted once it is, and after
+ * that with each change.
+ */
+function countNew(snapshot: QuerySnapshot, changes: readonly DocumentChange[], counted: ReadonlySet<string>): ReadonlySet<string> {
+  const ids = snapshot.docs.map((document) => document.id);
+  const fresh = ids.filter((id) => !counted.has(id)).length;
+  const modified = changes.filter((change) => change.type === 'modified' && counted.has(change.doc.id)).length;
+  countReads(fresh + modified);
+  return new Set(ids);
 }
 
 export async function readDoc<T>(path: string, schema: Schema<T>): Promise<Item<T> | undefined> {

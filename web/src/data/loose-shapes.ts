@@ -8,7 +8,6 @@ export const scheduleShape = z.looseObject({
   zone: z.string().optional(),
   nextAt: z.number().optional(),
 });
-export type ScheduleRecord = z.infer<typeof scheduleShape>;
 
 export const recipeShape = z.looseObject({
   name: z.string().optional(),
@@ -18,7 +17,6 @@ export const recipeShape = z.looseObject({
   updatedAt: z.number().optional(),
   json: z.string().optional(),
 });
-export type RecipeRecord = z.infer<typeof recipeShape>;
 
 export const knowledgeShape = z.looseObject({
   title: z.string(),

@@ -83,7 +83,7 @@ function extensions(latest: { current: EditorProps }): Extension[] {
     syntaxHighlighting(colours),
     look,
     EditorView.lineWrapping,
-    EditorView.contentAttributes.of({ 'aria-label': latest.current.label }),
+    EditorView.contentAttributes.of({ 'aria-label': latest.current.label, tabindex: '0' }),
     EditorState.readOnly.of(latest.current.readOnly === true),
     autocompletion({ override: [(context) => complete(context, latest.current.schemas)] }),
     EditorView.updateListener.of((update) => {

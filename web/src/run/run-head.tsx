@@ -57,7 +57,11 @@ export function RunHead({ run }: { readonly run: RunRecord }): ReactNode {
         </div>
       </div>
       {run.status === 'running' ? null : <p>{t.statuses.runSentence[run.status]}</p>}
-      <Facts run={run} />
+      <div className={styles['factLine']}>
+        <Facts run={run} />
+        <CopyButton label={t.common.copyJson} text={() => runAsJson(run)} />
+        <CopyButton label={t.common.copyLink} icon="link" text={() => location.href} />
+      </div>
       <RunError run={run} />
       <CommandsDialog
         run={run}
@@ -139,8 +143,6 @@ function Facts({ run }: { readonly run: RunRecord }): ReactNode {
           </dt>
         </div>
       )}
-      <CopyButton label={t.common.copyJson} text={() => runAsJson(run)} />
-      <CopyButton label={t.common.copyLink} icon="link" text={() => location.href} />
     </dl>
   );
 }
