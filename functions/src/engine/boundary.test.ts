@@ -8,7 +8,7 @@ const SRC = dirname(import.meta.dirname);
 const ROOMS: Readonly<Record<string, { rooms: readonly string[]; packages: readonly string[] }>> = {
   engine: {
     rooms: ['engine', 'model'],
-    packages: ['zod', '@marcbachmann/cel-js', '@cfworker/json-schema', 're2js', 'croner', 'canonicalize', 'ipaddr.js'],
+    packages: ['zod', '@marcbachmann/cel-js', 're2js', 'croner', 'ipaddr.js'],
   },
   model: { rooms: ['model'], packages: ['zod'] },
 };

@@ -12,7 +12,6 @@ import { checkWorkflow, statesOf } from './preflight-workflow.ts';
 import type { Problem } from './problem.ts';
 
 export { parseDefinition } from './parse-definition.ts';
-export type { ParsedDefinition } from './parse-definition.ts';
 export type { StepTypeCatalog, StepTypeFacts } from './output-schema.ts';
 
 /**

@@ -1,4 +1,5 @@
 import type { ErrorRecord } from '../model/errors.ts';
+import type { CompletionRecord } from '../model/outbox.ts';
 import { paths } from '../model/paths.ts';
 import type { Payload } from '../model/payload.ts';
 import type { RunRef } from '../model/paths.ts';
@@ -39,7 +40,14 @@ export function liveStepsUnder(ref: RunRef, prefix: string, limit = LIVE_CHUNK):
 
 /** Everything that happens after a run hangs on the creation of this document. */
 export function completionWrite(ref: RunRef, status: RunStatus, now: number): Write {
-  const data = { v: 1, accountId: ref.accountId, runId: ref.runId, status, at: now, due: dueField(ref.runId, now + ATTEND_WITHIN_MS) };
+  const data: CompletionRecord = {
+    v: 1,
+    accountId: ref.accountId,
+    runId: ref.runId,
+    status,
+    at: now,
+    due: dueField(ref.runId, now + ATTEND_WITHIN_MS),
+  };
   return { op: 'create', path: paths.completion(ref.accountId, ref.runId), data };
 }
 

@@ -3,8 +3,7 @@ import { payloadSchema } from './payload.ts';
 
 export const approvalStatuses = ['pending', 'decided', 'expired', 'cancelled'] as const;
 
-/** Outcomes with a meaning of their own; a step may declare others, which count like `approve`, each for itself. */
-export const standardOutcomes = ['approve', 'reject', 'request_changes', 'abstain'] as const;
+/** Outcomes that reject; `approve` and `abstain` have a meaning of their own too, and others that a step declares count like `approve`. */
 export const rejectingOutcomes: ReadonlySet<string> = new Set(['reject', 'request_changes']);
 export const ABSTAIN = 'abstain';
 

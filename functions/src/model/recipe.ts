@@ -6,7 +6,6 @@ export const policyRuleSchema = z.union([
   z.string().min(1).max(4_000),
   z.strictObject({ rule: z.string().min(1).max(4_000), message: z.string().max(500).optional() }),
 ]);
-export type PolicyRule = z.infer<typeof policyRuleSchema>;
 
 /** What a model is asked, and what counts as an answer. Inline in a step, or published as a recipe of its own. */
 export const recipeBodyShape = {

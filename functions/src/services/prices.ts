@@ -20,15 +20,13 @@ interface Price extends Rates {
 /** USD per million tokens. */
 export type PriceTable = Readonly<Record<string, Price>>;
 
-/**
- * Where the numbers come from. Prices change: compare with https://openai.com/api/pricing before you trust a total,
- * and hand `cost` a table of your own for other providers or negotiated rates.
- */
-export const pricesSource =
-  'OpenAI list prices for standard processing, as recorded by the LiteLLM project (model_prices_and_context_window.json, 2026)';
-
 const price = (input: number, cachedInput: number, output: number): Price => ({ input, cachedInput, output });
 
+/**
+ * OpenAI list prices for standard processing: most as recorded by the LiteLLM project (model_prices_and_context_window.json, 2026),
+ * the small ones as found in other public repositories. Prices change: compare with https://openai.com/api/pricing before you trust
+ * a total, and hand `cost` a table of your own for other providers or negotiated rates.
+ */
 export const prices: PriceTable = {
   'gpt-5.6': { ...price(5, 0.5, 30), long: { overInputTokens: 272_000, ...price(10, 1, 45) } },
   'gpt-5.6-sol': { ...price(5, 0.5, 30), long: { overInputTokens: 272_000, ...price(10, 1, 45) } },

@@ -1,4 +1,4 @@
-import { canonicalJson, digest, parseJson } from '../engine/json.ts';
+import { digest, parseJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
 import { attendCommand } from '../ledger/commands.ts';
 import { publishWorkflow, StoredDefinitions } from '../ledger/definitions.ts';
@@ -217,10 +217,6 @@ export function member(uid: string, roles: MemberRecord['roles'], more: Partial<
     updatedBy: 'test',
     ...more,
   };
-}
-
-export function json(value: unknown): string {
-  return canonicalJson(value);
 }
 
 function partsOf(path: string): readonly string[] {

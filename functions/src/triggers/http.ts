@@ -1,8 +1,10 @@
-import type { Request } from 'firebase-functions/v2/https';
-import type { Response } from 'express';
+import type { onRequest, Request } from 'firebase-functions/v2/https';
 import { readConfig } from './config.ts';
 import { receiveHook } from './hooks.ts';
 import type { Runtime } from '../runner/runtime.ts';
+
+/** Express’s response, which firebase-functions hands over without exporting its type. */
+type Response = Parameters<Parameters<typeof onRequest>[0]>[1];
 
 /** The one HTTP function: webhooks in, health, metrics. Anything else is not found. */
 export async function handleRequest(runtime: Runtime, request: Request, response: Response): Promise<void> {
