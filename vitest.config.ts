@@ -15,7 +15,13 @@ export default defineConfig({
         test: {
           name: 'unit',
           testTimeout: 30_000,
-          include: ['functions/src/**/*.test.ts', 'scripts/**/*.test.{ts,mjs}', 'web/src/**/*.test.{ts,tsx}'],
+          include: [
+            'functions/src/**/*.test.ts',
+            'scripts/**/*.test.{ts,mjs}',
+            'web/src/**/*.test.{ts,tsx}',
+            'emulator-tests/simulator/*.test.ts',
+          ],
+          exclude: ['**/node_modules/**', 'emulator-tests/simulator/replay.test.ts'],
         },
       },
       {
@@ -23,6 +29,8 @@ export default defineConfig({
         test: {
           name: 'emulator',
           include: ['emulator-tests/**/*.test.ts'],
+          // The simulator runs in memory; only its replay needs the emulator.
+          exclude: ['**/node_modules/**', 'emulator-tests/simulator/!(replay).test.ts'],
           globalSetup: ['emulator-tests/global-setup.ts'],
           setupFiles: ['emulator-tests/setup.ts'],
           testTimeout: 60_000,

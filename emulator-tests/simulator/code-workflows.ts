@@ -99,7 +99,11 @@ class Execution {
       case 'sleep':
         return step.sleep(act.name + path, act.for);
       case 'event':
-        return step.waitForEvent(act.name + path, { event: `ev-${act.name}`, timeout: act.timeout, ...(act.key ? { key: this.#input.text } : {}) });
+        return step.waitForEvent(act.name + path, {
+          event: `ev-${act.name}`,
+          timeout: act.timeout,
+          ...(act.key ? { key: this.#input.text } : {}),
+        });
       case 'approval': {
         const { quorum, deadline } = act;
         return step.waitForApproval(act.name + path, {

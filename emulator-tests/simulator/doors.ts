@@ -19,14 +19,19 @@ import type { StepRecord } from '../../functions/src/model/step.ts';
 import type { Instance } from './instance.ts';
 import type { Outside } from './services.ts';
 import { Violation } from './violation.ts';
-import type { Doors, Invocation, World } from './world.ts';
+import type { Doors, Invocation } from './jobs.ts';
+import type { World } from './world.ts';
 
 const stepTypes = createStepRegistry();
 
 /** What the deployed triggers do with a new document, by its collection. */
 const doors: Readonly<Record<string, (runtime: Runtime, ids: readonly string[], snapshot: Snapshot | undefined) => Promise<void>>> = {
   steps: (runtime, [accountId = '', runId = '', key = ''], snapshot) =>
-    attend(runtime, { accountId, runId, key }, snapshot === undefined ? { kind: 'trigger' } : { kind: 'trigger', held: heldStep(snapshot) }),
+    attend(
+      runtime,
+      { accountId, runId, key },
+      snapshot === undefined ? { kind: 'trigger' } : { kind: 'trigger', held: heldStep(snapshot) },
+    ),
   runs: (runtime, [accountId = '', runId = '']) => attendRun(runtime, { accountId, runId }),
   completions: (runtime, [accountId = '', runId = '']) => attendCompletion(runtime, { accountId, runId }),
   decisions: (runtime, [accountId = '', approvalId = '', uid = '']) => decideApproval(runtime, { accountId, approvalId, uid }),
@@ -94,7 +99,9 @@ function repaired({ world, punctual }: Office, path: string): void {
   counters.operation('reconciler repaired');
   const step = store.peek(path)?.data as StepRecord | undefined;
   if (!punctual || step?.state !== 'waiting' || step.wakeAt === undefined || step.wait?.kind === 'turn') return;
-  world().fail(new Violation('a doorbell rings in time', `${path} (${step.wait?.kind ?? ''}) was ${now - step.wakeAt} ms late, and nobody had rung`));
+  world().fail(
+    new Violation('a doorbell rings in time', `${path} (${step.wait?.kind ?? ''}) was ${now - step.wakeAt} ms late, and nobody had rung`),
+  );
 }
 
 /** Graph workflows by account (the same id in two accounts is two workflows), and the deployment's code workflows. */

@@ -61,6 +61,7 @@ export const faultNames = [
   'event at the timeout',
   'event before its wait',
   'duplicate event',
+  'two events at once',
   'cancel',
   'pause',
   'resume',

@@ -45,7 +45,17 @@ function step(state: State, depth: number, inLoop: boolean, before: readonly str
   state.left -= 1;
   const id = `s${(state.n += 1)}`;
   const deep = depth < 3 && state.left > 0;
-  const kinds = ['transform', 'action', 'action', 'charge', 'wait', 'fail', 'approval', 'event', ...(state.options.children.length > 0 ? ['child'] : [])];
+  const kinds = [
+    'transform',
+    'action',
+    'action',
+    'charge',
+    'wait',
+    'fail',
+    'approval',
+    'event',
+    ...(state.options.children.length > 0 ? ['child'] : []),
+  ];
   const kind = random.pick(deep ? [...kinds, 'condition', 'loop', 'parallel', 'loop', 'parallel'] : kinds);
   const made = { ...body(state, kind, id, depth, inLoop, before), ...tolerance(state, kind, depth, inLoop, before) };
   return made;
@@ -64,7 +74,14 @@ function body(state: State, kind: string, id: string, depth: number, inLoop: boo
     case 'transform':
       return { id, type: 'transform', value: value() };
     case 'action':
-      return { id, type: 'action', action: 'keyed', inputs: { v: value() }, timeout: '20s', retry: { maxAttempts: options.deterministic ? 100 : 1 + random.int(4) } };
+      return {
+        id,
+        type: 'action',
+        action: 'keyed',
+        inputs: { v: value() },
+        timeout: '20s',
+        retry: { maxAttempts: options.deterministic ? 100 : 1 + random.int(4) },
+      };
     case 'charge':
       // What became of it is a person's to say, so it has no place where the outcome must be known.
       if (options.deterministic) return { id, type: 'transform', value: value() };
@@ -93,7 +110,12 @@ function body(state: State, kind: string, id: string, depth: number, inLoop: boo
         onTimeout: random.pick(['continue', 'fail']),
       };
     case 'child':
-      return { id, type: 'subworkflow', workflow: random.pick(options.children), inputs: { n: random.int(5), text: 'child', items: [1, 2] } };
+      return {
+        id,
+        type: 'subworkflow',
+        workflow: random.pick(options.children),
+        inputs: { n: random.int(5), text: 'child', items: [1, 2] },
+      };
     case 'condition':
       return {
         id,
@@ -106,7 +128,9 @@ function body(state: State, kind: string, id: string, depth: number, inLoop: boo
       return {
         id,
         type: 'loop',
-        over: random.chance(0.6) ? { source: 'workflowInput', path: 'items' } : { source: 'static', items: Array.from({ length: random.int(6) }, (_, i) => i) },
+        over: random.chance(0.6)
+          ? { source: 'workflowInput', path: 'items' }
+          : { source: 'static', items: Array.from({ length: random.int(6) }, (_, i) => i) },
         concurrency: random.pick([1, 1, 2, 3, 20]),
         onItemError: random.pick(['fail', 'continue']),
         steps: list(state, depth + 1, true, before),
@@ -130,7 +154,9 @@ function tolerance(state: State, kind: string, depth: number, inLoop: boolean, b
   if (random.chance(0.2)) more['continueOnError'] = true;
   const throws = kind === 'fail' || kind === 'approval' || kind === 'loop' || kind === 'parallel';
   if (throws && random.chance(0.4) && depth < 4) {
-    more['onException'] = random.chance(0.5) ? { alpha: list(state, depth + 1, inLoop, before) } : { '*': list(state, depth + 1, inLoop, before) };
+    more['onException'] = random.chance(0.5)
+      ? { alpha: list(state, depth + 1, inLoop, before) }
+      : { '*': list(state, depth + 1, inLoop, before) };
   }
   return more;
 }

@@ -5,7 +5,14 @@ import type { Scenario } from './scenario.ts';
 type Step = Readonly<Record<string, unknown>>;
 
 const t = (id: string, value: unknown = id): Step => ({ id, type: 'transform', value });
-const keyed = (id: string, v: unknown = id): Step => ({ id, type: 'action', action: 'keyed', inputs: { v }, timeout: '20s', retry: { maxAttempts: 100 } });
+const keyed = (id: string, v: unknown = id): Step => ({
+  id,
+  type: 'action',
+  action: 'keyed',
+  inputs: { v },
+  timeout: '20s',
+  retry: { maxAttempts: 100 },
+});
 const fail = (id: string, more: Step = {}): Step => ({ id, type: 'fail', code: 'alpha', ...more });
 const approval = (id: string): Step => ({
   id,
@@ -25,7 +32,13 @@ function graph(steps: readonly Step[], more: Step = {}, child: readonly Step[] =
 }
 
 function code(acts: readonly Act[]): Scenario {
-  return scenario({ definitions: [], programs: [{ id: 'main', acts }, { id: 'child', acts: [call('c1'), call('c2')] }] });
+  return scenario({
+    definitions: [],
+    programs: [
+      { id: 'main', acts },
+      { id: 'child', acts: [call('c1'), call('c2')] },
+    ],
+  });
 }
 
 function scenario(parts: Pick<Scenario, 'definitions' | 'programs'>): Scenario {
@@ -41,23 +54,63 @@ export const golden: Readonly<Record<string, Scenario>> = {
     { id: 'd', type: 'condition', if: 'workflow_input.n > 9', then: [t('never')] },
     t('end'),
   ]),
-  'loop in order': graph([{ id: 'l', type: 'loop', over: { source: 'workflowInput', path: 'items' }, steps: [keyed('x', '{{loop_item}}'), t('y', '{{loop_index}}')] }]),
-  'loop in lanes': graph([{ id: 'l', type: 'loop', concurrency: 3, over: { source: 'workflowInput', path: 'items' }, steps: [keyed('x', '{{loop_item}}')] }]),
-  'wide loop': graph([{ id: 'l', type: 'loop', concurrency: 20, over: { source: 'static', items: Array.from({ length: 18 }, (_, i) => i) }, steps: [t('x', '{{loop_item}}')] }]),
+  'loop in order': graph([
+    {
+      id: 'l',
+      type: 'loop',
+      over: { source: 'workflowInput', path: 'items' },
+      steps: [keyed('x', '{{loop_item}}'), t('y', '{{loop_index}}')],
+    },
+  ]),
+  'loop in lanes': graph([
+    { id: 'l', type: 'loop', concurrency: 3, over: { source: 'workflowInput', path: 'items' }, steps: [keyed('x', '{{loop_item}}')] },
+  ]),
+  'wide loop': graph([
+    {
+      id: 'l',
+      type: 'loop',
+      concurrency: 20,
+      over: { source: 'static', items: Array.from({ length: 18 }, (_, i) => i) },
+      steps: [t('x', '{{loop_item}}')],
+    },
+  ]),
   'parallel, one branch fails': graph([
     { id: 'p', type: 'parallel', branches: { left: [keyed('a'), t('b')], right: [fail('f')] } },
     t('end', '{{step.p}}'),
   ]),
   'exception path': graph([fail('f', { onException: { alpha: [keyed('plan'), t('b')] } }), t('end')]),
   'loop fails early': graph([
-    { id: 'l', type: 'loop', concurrency: 2, over: { source: 'static', items: [1, 2, 3] }, steps: [t('x'), fail('f')], onException: { '*': [keyed('plan')] } },
+    {
+      id: 'l',
+      type: 'loop',
+      concurrency: 2,
+      over: { source: 'static', items: [1, 2, 3] },
+      steps: [t('x'), fail('f')],
+      onException: { '*': [keyed('plan')] },
+    },
     t('end'),
   ]),
   'waits and events': graph([{ id: 'w', type: 'wait', for: '9d' }, event('e'), { id: 'v', type: 'wait', for: '1s' }]),
-  'approval in a branch': graph([{ id: 'p', type: 'parallel', branches: { left: [approval('a')], right: [keyed('b'), approval('c')] } }, t('end')]),
-  'child run': graph([{ id: 's', type: 'subworkflow', workflow: 'child', inputs: { n: 1, text: 'child', items: [1] } }, t('end', '{{step.s}}')], {}, [keyed('c1'), t('c2')]),
+  'approval in a branch': graph([
+    { id: 'p', type: 'parallel', branches: { left: [approval('a')], right: [keyed('b'), approval('c')] } },
+    t('end'),
+  ]),
+  'child run': graph(
+    [{ id: 's', type: 'subworkflow', workflow: 'child', inputs: { n: 1, text: 'child', items: [1] } }, t('end', '{{step.s}}')],
+    {},
+    [keyed('c1'), t('c2')],
+  ),
   'code: straight line': code([call('a'), { do: 'sleep', name: 'b', for: '9d' }, { do: 'count', name: 'c' }, call('d')]),
-  'code: side by side': code([{ do: 'all', branches: [[call('a'), call('b')], [{ do: 'count', name: 'c' }], [{ do: 'try', body: [{ do: 'fail', name: 'f', code: 'alpha' }], caught: [call('g')] }]] }]),
+  'code: side by side': code([
+    {
+      do: 'all',
+      branches: [
+        [call('a'), call('b')],
+        [{ do: 'count', name: 'c' }],
+        [{ do: 'try', body: [{ do: 'fail', name: 'f', code: 'alpha' }], caught: [call('g')] }],
+      ],
+    },
+  ]),
   'code: many at once': code([{ do: 'all', branches: Array.from({ length: 10 }, (_, i) => [call(`m${i}`)]) }]),
   'code: people, events and a child': code([
     { do: 'event', name: 'e', key: true, timeout: '300d' },

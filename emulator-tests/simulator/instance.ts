@@ -6,7 +6,8 @@ import type { Control, Doorbells, TimeLimit } from '../../functions/src/runner/r
 import { CloudTasksDoorbells } from '../../functions/src/timers/doorbells.ts';
 import { GatedStore } from './gated-store.ts';
 import { clientOf } from './task-queue.ts';
-import type { Invocation, World } from './world.ts';
+import type { Invocation } from './jobs.ts';
+import type { World } from './world.ts';
 
 const QUEUE = { project: 'p', region: 'r', queue: 'doorbell', url: 'http://doorbell' };
 
@@ -63,7 +64,11 @@ export class Instance {
       world.queue.create(request);
       await world.settle(invocation, what, fate);
     });
-    return new CloudTasksDoorbells(() => Promise.resolve(client), QUEUE, () => this.clock.now());
+    return new CloudTasksDoorbells(
+      () => Promise.resolve(client),
+      QUEUE,
+      () => this.clock.now(),
+    );
   }
 
   limitTime(invocation: Invocation): TimeLimit {

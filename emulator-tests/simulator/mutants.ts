@@ -47,26 +47,37 @@ export async function huntOne(bug: Planted, { from, schedules }: { readonly from
   }
 }
 
-export async function huntPlanted(bugs: readonly Planted[], options: { readonly schedules: number; readonly jobs: number }): Promise<readonly Caught[]> {
+export interface HuntPlantedOptions {
+  readonly from: number;
+  readonly schedules: number;
+  readonly jobs: number;
+  readonly each?: (caught: Caught) => void;
+}
+
+export async function huntPlanted(
+  bugs: readonly Planted[],
+  { from, schedules, jobs, each }: HuntPlantedOptions,
+): Promise<readonly Caught[]> {
   const left = [...bugs.entries()];
   const caught: Caught[] = [];
   const worker = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const [i, bug] = next;
-      caught[i] = await huntOne(bug, { from: 1, schedules: options.schedules });
+      const one = await huntOne(bug, { from, schedules });
+      caught[i] = one;
+      each?.(one);
     }
   };
-  await Promise.all(Array.from({ length: options.jobs }, worker));
+  await Promise.all(Array.from({ length: jobs }, worker));
   return caught;
 }
 
-/** The table that docs/simulator.md shows. */
-export function plantedTable(caught: readonly Caught[]): string {
-  const rows = caught.map(({ planted, schedules, find }) => {
-    const found = find === undefined ? `**not found in ${schedules}** |` : `${find.invariant} | ${schedules}`;
-    return `| \`${planted.id}\` | ${planted.bug} | ${found} |`;
-  });
-  return ['| planted bug | what is broken | caught by | schedules |', '|---|---|---|---|', ...rows].join('\n');
+export const TABLE_HEAD = '| planted bug | what is broken | caught by | schedules |\n|---|---|---|---|';
+
+/** A row of the table that docs/simulator.md shows. */
+export function tableRow({ planted, schedules, find }: Caught): string {
+  const found = find === undefined ? `**not found in ${schedules}** |` : `${find.invariant} | ${schedules}`;
+  return `| \`${planted.id}\` | ${planted.bug} | ${found} |`;
 }
 
 function elsewhere(file: string, args: readonly string[]): Promise<Hunt> {

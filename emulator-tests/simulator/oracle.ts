@@ -94,7 +94,12 @@ export class Oracle {
       }
       case 'condition': {
         const { input, outputs, item, index } = scope;
-        const variables = { workflow_input: input, step: Object.fromEntries(outputs), ...(item === undefined ? {} : { loop_item: item }), ...(index === undefined ? {} : { loop_index: index }) };
+        const variables = {
+          workflow_input: input,
+          step: Object.fromEntries(outputs),
+          ...(item === undefined ? {} : { loop_item: item }),
+          ...(index === undefined ? {} : { loop_index: index }),
+        };
         const value = evaluateCondition(String(fields['if']), variables);
         const output = { branch: value ? 'then' : 'else', value };
         const list = (fields[output.branch] ?? []) as unknown as readonly StepConfig[];
@@ -126,7 +131,10 @@ export class Oracle {
     const value = Object.fromEntries(
       Object.entries(branches).map(([name, list]): [string, Json] => {
         const result = this.#list(list, scope);
-        return [name, result.ok ? { status: 'fulfilled', value: result.value } : { status: 'rejected', reason: { code: result.code, message: null } }];
+        return [
+          name,
+          result.ok ? { status: 'fulfilled', value: result.value } : { status: 'rejected', reason: { code: result.code, message: null } },
+        ];
       }),
     );
     return { result: { ok: true, value }, output: value };
@@ -152,9 +160,30 @@ function lookUp(reference: Reference, { input, outputs, item, index }: Scope): J
 const isBusiness = (code: string): boolean => !code.includes('.');
 const errorOf = (code: string): Json => ({ error: { code, message: null } });
 const eventOutput = (): Json => ({ timedOut: false, event: { id: null, name: null, key: null, receivedAt: null, payload: { ok: true } } });
-const approvalOutput = (): Json => ({ outcome: 'approve', byDeadline: false, decisions: null, values: null, digest: null, requestedAt: null, decidedAt: null, waitedMs: null });
+const approvalOutput = (): Json => ({
+  outcome: 'approve',
+  byDeadline: false,
+  decisions: null,
+  values: null,
+  digest: null,
+  requestedAt: null,
+  decidedAt: null,
+  waitedMs: null,
+});
 
-const BY_CHANCE: ReadonlySet<string> = new Set(['wokeAt', 'id', 'name', 'key', 'receivedAt', 'decisions', 'digest', 'requestedAt', 'decidedAt', 'waitedMs', 'message']);
+const BY_CHANCE: ReadonlySet<string> = new Set([
+  'wokeAt',
+  'id',
+  'name',
+  'key',
+  'receivedAt',
+  'decisions',
+  'digest',
+  'requestedAt',
+  'decidedAt',
+  'waitedMs',
+  'message',
+]);
 
 /** Leaves out what depends on time, people and ids. */
 export function comparable(value: Json): Json {

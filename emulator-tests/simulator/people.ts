@@ -75,7 +75,15 @@ export class People {
     }
     this.#world.call(at, `start ${accountId}/${workflowId}`, async (runtime) => {
       const startedBy = { kind: 'user', id: 'ann' } as const;
-      await startRun(runtime, { accountId, workflowId, runId, input: { ...input, items: [...input.items] }, startedBy, startKey: runId, policy: { restartFailed: false } });
+      await startRun(runtime, {
+        accountId,
+        workflowId,
+        runId,
+        input: { ...input, items: [...input.items] },
+        startedBy,
+        startKey: runId,
+        policy: { restartFailed: false },
+      });
     });
   }
 
@@ -168,6 +176,9 @@ export class People {
     if (atTimeout) counters.fault('event at the timeout');
     const at = atTimeout ? wakeAt + random.int(4) - 2 : now + random.int(Math.ceil((wakeAt - now) * 1.1) + 1);
     this.#sendAt(at, wait.accountId, wait.name, random.chance(0.1) ? 'another' : wait.key);
+    if (!random.chance(0.3)) return;
+    counters.fault('two events at once');
+    this.#sendAt(at + random.int(100), wait.accountId, wait.name, wait.key);
   }
 
   #started(run: RunRecord): void {
@@ -214,7 +225,8 @@ export class People {
       const payload = storePayload(ref, 'payload', '{"ok":true}').payload;
       const event = { eventId, name, payload: { ok: true }, source: 'simulator', ...(key === ANY_KEY ? {} : { key }) };
       const path = paths.event(accountId, eventId);
-      if (this.#world.store.peek(path) === undefined) this.#write([{ op: 'create', path, data: eventRecord(accountId, event, payload, this.#world.now) }]);
+      if (this.#world.store.peek(path) === undefined)
+        this.#write([{ op: 'create', path, data: eventRecord(accountId, event, payload, this.#world.now) }]);
     };
     this.#world.schedule(at, `event ${eventId} ${accountId} ${name} ${key}`, send);
     if (!random.chance(0.1)) return;
@@ -231,7 +243,15 @@ export class People {
     const now = this.#world.store.peek(paths.run(accountId, runId))?.data['status'];
     if (isOrder(kind)) this.#world.counters.fault(kind);
     const id = `c${(this.#n += 1)}`;
-    const data = commandDocument({ accountId, runId, by: 'bob', at: this.#world.now, kind, reason: `reason ${id} when ${String(now)}`, ...about });
+    const data = commandDocument({
+      accountId,
+      runId,
+      by: 'bob',
+      at: this.#world.now,
+      kind,
+      reason: `reason ${id} when ${String(now)}`,
+      ...about,
+    });
     this.#write([{ op: 'create', path: paths.command(accountId, runId, id), data }]);
   }
 
@@ -250,7 +270,9 @@ export class People {
     const skip = { ...about, argument: '{"output":{"skipped":true}}' };
     if (state === 'unresolved') {
       const failed = '{"outcome":"failed","code":"alpha"}';
-      return random.chance(0.3) ? ['skip', skip] : ['resolve', { ...about, argument: random.chance(0.7) ? '{"outcome":"succeeded","output":{"did":null}}' : failed }];
+      return random.chance(0.3)
+        ? ['skip', skip]
+        : ['resolve', { ...about, argument: random.chance(0.7) ? '{"outcome":"succeeded","output":{"did":null}}' : failed }];
     }
     if (wait?.kind === 'retry') return [random.pick(['retry', 'retry', 'skip']), about];
     if (wait?.kind === 'timer' || wait?.kind === 'event') return random.chance(0.7) ? ['override_wait', about] : ['skip', skip];

@@ -36,10 +36,10 @@ const ledger: readonly Planted[] = [
     ],
   },
   {
-    id: 'join-counts',
-    bug: 'a join counts its lanes instead of keeping the set of those that ended',
+    id: 'join-shared',
+    bug: 'the joins of two iterations of an outer loop are one',
     file: 'ledger/joins.ts',
-    edits: [['if (before.members.includes(member % ARITY)) return writes;', '']],
+    edits: [['`${lane.ownerKey}:${level}:${node}`', '`${lane.owner}:${level}:${node}`']],
   },
   {
     id: 'join-one-early',
@@ -54,16 +54,16 @@ const ledger: readonly Planted[] = [
     edits: [['of live.docs.slice(0, LIVE_CHUNK)', 'of live.docs.slice(0, 0)']],
   },
   {
-    id: 'end-twice',
-    bug: 'a run that has ended can be ended again',
-    file: 'ledger/end-run.ts',
-    edits: [[' || terminalRunStatuses.has(run.status)) return', ') return']],
+    id: 'command-table-ignored',
+    bug: 'commands are carried out whatever the run has come to',
+    file: 'ledger/commands/order.ts',
+    edits: [['if (!verdict.allowed) throw', "if (verdict.reason === '') throw"]],
   },
   {
     id: 'early-join-twice',
     bug: 'an early join delivered twice cancels the path that follows it',
     file: 'ledger/end-run.ts',
-    edits: [["if (docs[0]?.data['state'] !== 'ready') throw", "if (docs[0] === undefined) throw"]],
+    edits: [["if (docs[0]?.data['state'] !== 'ready') throw", 'if (docs[0] === undefined) throw']],
   },
   {
     id: 'gate-not-inherited',
@@ -120,7 +120,9 @@ const time: readonly Planted[] = [
     id: 'database-clock-ignored',
     bug: 'what is due is judged by the instance’s own clock',
     file: 'ledger/clock.ts',
-    edits: [['if (serverTime > 0) this.#skew = serverTime - this.#local();', 'if (serverTime < 0) this.#skew = serverTime - this.#local();']],
+    edits: [
+      ['if (serverTime > 0) this.#skew = serverTime - this.#local();', 'if (serverTime < 0) this.#skew = serverTime - this.#local();'],
+    ],
   },
   {
     id: 'early-ring-same-name',
@@ -168,7 +170,7 @@ const time: readonly Planted[] = [
     id: 'reconciler-skips-commands',
     bug: 'the reconciler does not know that commands can be due',
     file: 'timers/reconciler.ts',
-    edits: [["from: { group },", "from: { group: group === 'commands' ? 'events' : group },"]],
+    edits: [['from: { group },', "from: { group: group === 'commands' ? 'events' : group },"]],
   },
 ];
 
@@ -177,13 +179,18 @@ const effects: readonly Planted[] = [
     id: 'unknown-outcome-repeated',
     bug: 'an effect whose outcome is unknown is tried again',
     file: 'engine/retry.ts',
-    edits: [["return idempotent ? retryOrFail(error, attempt, policy, random) : { kind: 'unresolved' };", 'return idempotent ? retryOrFail(error, attempt, policy, random) : retryOrFail(error, attempt, policy, random);']],
+    edits: [
+      [
+        "return idempotent ? retryOrFail(error, attempt, policy, random) : { kind: 'unresolved' };",
+        'return idempotent ? retryOrFail(error, attempt, policy, random) : retryOrFail(error, attempt, policy, random);',
+      ],
+    ],
   },
   {
     id: 'lost-attempt-repeated',
     bug: 'a lost attempt is repeated although that may do it twice',
     file: 'runner/attend.ts',
-    edits: [['if (!idempotent) return leaveUnresolved(runtime, held, error);', 'if (record.attempt < 0) return leaveUnresolved(runtime, held, error);']],
+    edits: [['if (!settlesItself) return leaveUnresolved(', 'if (record.attempt < 0) return leaveUnresolved(']],
   },
   {
     id: 'timeout-is-clean',
@@ -195,7 +202,12 @@ const effects: readonly Planted[] = [
     id: 'template-twice',
     bug: 'inserted text is expanded again',
     file: 'steps/transform.ts',
-    edits: [["compute: ({ config }) => config.value,", "compute: ({ config }) => JSON.parse(JSON.stringify(config.value).replaceAll('{{workflow_input.n}}', '5')),"]],
+    edits: [
+      [
+        'compute: ({ config }) => config.value,',
+        "compute: ({ config }) => JSON.parse(JSON.stringify(config.value).replaceAll('{{workflow_input.n}}', '5')),",
+      ],
+    ],
   },
 ];
 
@@ -219,7 +231,12 @@ const meetings: readonly Planted[] = [
     id: 'event-handled-first',
     bug: 'an event is acknowledged before it has met its waits',
     file: 'ledger/events.ts',
-    edits: [["  if (event.state === 'handled') return;\n", "  if (event.state === 'handled') return;\n  await runtime.store.commit([{ op: 'update', path, data: { state: 'handled', due: remove } }]);\n"]],
+    edits: [
+      [
+        "  if (event.state === 'handled') return;\n",
+        "  if (event.state === 'handled') return;\n  await runtime.store.commit([{ op: 'update', path, data: { state: 'handled', due: remove } }]);\n",
+      ],
+    ],
   },
   {
     id: 'no-last-look',
@@ -231,19 +248,28 @@ const meetings: readonly Planted[] = [
     id: 'expiry-first',
     bug: 'the deadline is looked at before the decisions that came in time',
     file: 'ledger/approvals.ts',
-    edits: [["if (counted.result.kind === 'decided') {", "if (counted.result.kind === 'decided' && !passTime(look.agenda, approval, now).expired) {"]],
+    edits: [
+      [
+        "if (counted.result.kind === 'decided') {",
+        "if (counted.result.kind === 'decided' && !passTime(look.agenda, approval, now).expired) {",
+      ],
+    ],
   },
   {
     id: 'decisions-read-outside',
     bug: 'decisions are read outside the transaction that ends the request',
     file: 'ledger/approvals.ts',
-    edits: [['const look = await readApproval(tx, ref);', 'const look = await readApproval(runtime.store as unknown as Transaction, ref);']],
+    edits: [
+      ['const look = await readApproval(tx, ref);', 'const look = await readApproval(runtime.store as unknown as Transaction, ref);'],
+    ],
   },
   {
     id: 'parent-not-told',
     bug: 'the end of a child run does not reach its parent',
     file: 'runner/runs.ts',
-    edits: [['if (run.parent !== undefined) await wakeParent(', 'if (run.startKey !== undefined && run.parent !== undefined) await wakeParent(']],
+    edits: [
+      ['if (run.parent !== undefined) await wakeParent(', 'if (run.startKey !== undefined && run.parent !== undefined) await wakeParent('],
+    ],
   },
   {
     id: 'early-join-spares-lanes',
@@ -261,7 +287,7 @@ const meetings: readonly Planted[] = [
     id: 'start-key-ignored',
     bug: 'asked twice, a run is started twice',
     file: 'runner/runs.ts',
-    edits: [["if (run !== undefined && reuses(", 'if (run === undefined && reuses(']],
+    edits: [['if (run !== undefined && reuses(', 'if (run === undefined && reuses(']],
   },
 ];
 

@@ -33,7 +33,11 @@ interface State {
   left: number;
 }
 
-export function generateProgram(id: string, random: SeededRandom, options: { deterministic: boolean; children: readonly string[]; small: boolean }): Program {
+export function generateProgram(
+  id: string,
+  random: SeededRandom,
+  options: { deterministic: boolean; children: readonly string[]; small: boolean },
+): Program {
   const state: State = { random, ...options, n: 0, left: options.small ? 1 + random.int(3) : 2 + random.int(10) };
   return { id, acts: list(state, 0) };
 }
@@ -49,7 +53,22 @@ function act(state: State, depth: number): Act {
   const { random, deterministic } = state;
   state.left -= 1;
   const name = `s${(state.n += 1)}`;
-  const leaf = ['call', 'call', 'charge', 'fail', 'sleep', 'event', 'approval', 'count', 'count', 'send', 'passing', 'throw', ...(state.children.length > 0 ? ['invoke'] : []), ...(deterministic ? [] : ['undo'])];
+  const leaf = [
+    'call',
+    'call',
+    'charge',
+    'fail',
+    'sleep',
+    'event',
+    'approval',
+    'count',
+    'count',
+    'send',
+    'passing',
+    'throw',
+    ...(state.children.length > 0 ? ['invoke'] : []),
+    ...(deterministic ? [] : ['undo']),
+  ];
   const nested = ['if', 'each', 'try', 'all', 'all', ...(deterministic ? [] : ['race', 'race'])];
   const kind = random.pick(depth < 3 && state.left > 0 ? [...leaf, ...nested, ...nested] : leaf);
   switch (kind) {
@@ -90,7 +109,12 @@ function single({ random, deterministic, children }: State, kind: string, name: 
     case 'event':
       return { do: 'event', name, key: random.chance(0.5), timeout: deterministic ? '300d' : random.pick(['30s', '1h', '2d']) };
     case 'approval':
-      return { do: 'approval', name, quorum: random.pick(['any', 'any', 'all', 2]), deadline: deterministic ? '300d' : random.pick(['1m', '1h', '3d']) };
+      return {
+        do: 'approval',
+        name,
+        quorum: random.pick(['any', 'any', 'all', 2]),
+        deadline: deterministic ? '300d' : random.pick(['1m', '1h', '3d']),
+      };
     case 'count':
       return { do: 'count', name };
     case 'invoke':

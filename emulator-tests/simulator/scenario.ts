@@ -45,7 +45,11 @@ export function drawScenario(random: SeededRandom): Scenario {
       workflowId: random.pick(startable),
       // The same ids in every account.
       runId: `run${i}`,
-      input: { n: random.int(6), text: random.pick(['x', 'y', '{{workflow_input.n}}']), items: Array.from({ length: random.int(5) }, (_v, n) => n * 10) },
+      input: {
+        n: random.int(6),
+        text: random.pick(['x', 'y', '{{workflow_input.n}}']),
+        items: Array.from({ length: random.int(5) }, (_v, n) => n * 10),
+      },
     })),
   );
   const punctual = random.chance(0.2);

@@ -7,7 +7,8 @@ import { ActionRegistry } from '../../functions/src/steps/action-registry.ts';
 import type { Action, ActionContext } from '../../functions/src/steps/action-registry.ts';
 import { Violation } from './violation.ts';
 import { currentInvocation } from './world.ts';
-import type { Invocation, World } from './world.ts';
+import type { Invocation } from './jobs.ts';
+import type { World } from './world.ts';
 
 /** One call of an outside system, as that system and its caller saw it. */
 export interface Execution {
@@ -68,7 +69,8 @@ export class Outside {
   deliver(invocation: Invocation): Deliver {
     return async (_runtime, record) => {
       const fate = await this.#world.park(invocation, 'call', `mail ${record.id.slice(0, 6)}`);
-      if (this.#world.random.chance(this.#world.faults.callFails)) throw new KilnError('http.server_error', 'the mail service answered 503');
+      if (this.#world.random.chance(this.#world.faults.callFails))
+        throw new KilnError('http.server_error', 'the mail service answered 503');
       const id = `${record.accountId}/${record.id}`;
       this.mails.set(id, (this.mails.get(id) ?? 0) + 1);
       this.#world.counters.operation('mail sent');
@@ -102,6 +104,7 @@ export class Outside {
     this.#check(system, execution);
     this.executions.set(execution.key, [...(this.executions.get(execution.key) ?? []), execution]);
     await this.#happens(invocation, system, execution, context.signal);
+    if (fate === 'lose_reply') throw new KilnError('http.interrupted', `the answer of ${system} was lost`);
     await world.settle(invocation, `call ${what}`, fate);
     return { did: JSON.parse(input) as Json };
   }
@@ -144,7 +147,9 @@ export class Outside {
     const earlier = this.executions.get(execution.key) ?? [];
     const first = earlier[0];
     if (first !== undefined && first.input !== execution.input) {
-      this.#world.fail(new Violation('one effect, one input', `${execution.key} was called with ${first.input} and then with ${execution.input}`));
+      this.#world.fail(
+        new Violation('one effect, one input', `${execution.key} was called with ${first.input} and then with ${execution.input}`),
+      );
     }
     const open = earlier.find((one) => !one.clean);
     if (system === 'charge' && open !== undefined) {

@@ -116,8 +116,10 @@ function* shorterActs(acts: readonly Act[]): Generator<readonly Act[]> {
         for (const body of shorterActs(act.body)) yield acts.with(i, { ...act, body });
         break;
       case 'all':
-        if (act.branches.length > 1) for (const one of act.branches) yield acts.with(i, { ...act, branches: act.branches.filter((other) => other !== one) });
-        for (const [n, list] of act.branches.entries()) for (const shorter of shorterActs(list)) yield acts.with(i, { ...act, branches: act.branches.with(n, shorter) });
+        if (act.branches.length > 1)
+          for (const one of act.branches) yield acts.with(i, { ...act, branches: act.branches.filter((other) => other !== one) });
+        for (const [n, list] of act.branches.entries())
+          for (const shorter of shorterActs(list)) yield acts.with(i, { ...act, branches: act.branches.with(n, shorter) });
         break;
       default:
     }

@@ -55,7 +55,7 @@ export async function runSeed(seed: number, options: SimulateOptions = {}): Prom
     faults: { ...options.faults, ...(scenario.punctual ? punctualFaults : {}) },
   });
   const outside = new Outside(world, scenario.deterministic);
-  const watch = new Watch(world);
+  const watch = new Watch(world, scenario.punctual);
   const people = new People(world, scenario);
   world.watch = {
     committed: (invocation, writes) => watch.committed(invocation, writes),
@@ -82,7 +82,10 @@ export async function runSeed(seed: number, options: SimulateOptions = {}): Prom
     faults,
     scenario,
     trace: world.trace,
-    failure: failure === undefined ? undefined : { invariant: failure instanceof Violation ? failure.invariant : 'unexpected error', message: failure.message },
+    failure:
+      failure === undefined
+        ? undefined
+        : { invariant: failure instanceof Violation ? failure.invariant : 'unexpected error', message: failure.message },
   };
 }
 
@@ -119,7 +122,10 @@ function compareWithOracle(world: World, scenario: Scenario): void {
     // A child may be called off by its parent; what it came to otherwise shows in the parent's outcome.
     if (run.parent !== undefined) continue;
     const expected = oracle.run(run.workflowId, JSON.parse(run.input.json ?? 'null') as Json);
-    const found = run.status === 'completed' ? { ok: true, value: comparable(JSON.parse(run.output?.json ?? 'null') as Json) } : { ok: false, code: run.error?.code };
+    const found =
+      run.status === 'completed'
+        ? { ok: true, value: comparable(JSON.parse(run.output?.json ?? 'null') as Json) }
+        : { ok: false, code: run.error?.code };
     const wanted = expected.ok ? { ok: true, value: comparable(expected.value) } : expected;
     if (canonicalJson(found) === canonicalJson(wanted)) continue;
     const text = `${run.accountId}/${run.runId} (${run.workflowId}) came to ${canonicalJson(found)} instead of ${canonicalJson(wanted)}`;

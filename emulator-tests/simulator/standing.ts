@@ -70,17 +70,20 @@ export function wakerProblems(standing: Standing): readonly Violation[] {
     // Paused before it began: whoever resumes it begins it.
     if (run.status === 'paused' && run.startedAt === undefined) continue;
     const live = standing.liveSteps(run);
-    if (live.length === 0 && run.status !== 'needs_resolution' && run.status !== 'diverged') broken(`run ${name} is ${run.status} without a live step`);
+    if (live.length === 0 && run.status !== 'needs_resolution' && run.status !== 'diverged')
+      broken(`run ${name} is ${run.status} without a live step`);
     for (const step of live) {
       const reason = sleeps(standing, run, step, live);
       if (reason !== undefined) broken(`${name} ${step.key} ${reason}`);
     }
   }
   for (const [collection, needs] of Object.entries(needsDue)) {
-    for (const { path, data } of standing.all(collection)) if (needs(data) && data['due'] === undefined) broken(`${path} is pending and not due`);
+    for (const { path, data } of standing.all(collection))
+      if (needs(data) && data['due'] === undefined) broken(`${path} is pending and not due`);
   }
   const judged = new Set(standing.all('verdicts').map(({ path }) => path.replace('/verdicts/', '/decisions/')));
-  for (const { path, data } of standing.all('decisions')) if (!judged.has(path) && data['due'] === undefined) broken(`${path} is not judged and not due`);
+  for (const { path, data } of standing.all('decisions'))
+    if (!judged.has(path) && data['due'] === undefined) broken(`${path} is not judged and not due`);
   return found;
 }
 
@@ -114,11 +117,14 @@ export function leftovers(standing: Standing, outside: Outside): readonly Violat
       continue;
     }
     for (const step of standing.liveSteps(run)) left(`${name} has ended (${run.status}), its step ${step.key} is ${step.state}`);
-    if (run.pendingApprovals !== 0) found.push(new Violation('counters are right', `${name} counts ${run.pendingApprovals} open approvals`));
+    if (run.pendingApprovals !== 0)
+      found.push(new Violation('counters are right', `${name} counts ${run.pendingApprovals} open approvals`));
     const completion = standing.doc('completions', `accounts/${run.accountId}/completions/${run.runId}`);
     if (completion === undefined) found.push(new Violation('the end of a run is announced once', `${name} ended in silence`));
     else if (completion.data['status'] !== run.status) {
-      found.push(new Violation('the end of a run is announced once', `${name} is ${run.status}, announced as ${String(completion.data['status'])}`));
+      found.push(
+        new Violation('the end of a run is announced once', `${name} is ${run.status}, announced as ${String(completion.data['status'])}`),
+      );
     }
     const counted = standing.stepsOf(run).filter((step) => step.type === 'transaction' && step.state === 'succeeded').length;
     const counter = Number(standing.doc('counters', `accounts/${run.accountId}/counters/${run.runId}`)?.data['n'] ?? 0);
@@ -127,7 +133,8 @@ export function leftovers(standing: Standing, outside: Outside): readonly Violat
   }
   for (const { path, data } of standing.all('approvals')) if (data['status'] === 'pending') left(`${path} is still open`);
   for (const { path, data } of standing.all('waits')) if (data['state'] === 'open') left(`${path} is still open`);
-  for (const { path, data } of standing.all('outbox')) if (data['state'] !== 'sent') left(`${path} is ${String(data['state'])} ${JSON.stringify(data['error'])}`);
+  for (const { path, data } of standing.all('outbox'))
+    if (data['state'] !== 'sent') left(`${path} is ${String(data['state'])} ${JSON.stringify(data['error'])}`);
   for (const { path, data } of standing.all('requests')) if (data['status'] !== 'started') left(`${path} is ${String(data['status'])}`);
   for (const docs of standing.docs.values()) for (const { path, data } of docs) if (data['due'] !== undefined) left(`${path} is still due`);
   found.push(...commandProblems(standing));
@@ -139,9 +146,15 @@ function commandProblems(standing: Standing): readonly Violation[] {
   return standing.all('commands').flatMap(({ path, data }) => {
     const command = data as unknown as CommandRecord;
     const run = standing.doc('runs', path.split('/').slice(0, 4).join('/'))?.data as RunRecord | undefined;
-    if (run === undefined || command.kind !== 'cancel') return command.status === 'pending' ? [new Violation('nothing is left over', `${path} is pending`)] : [];
+    if (run === undefined || command.kind !== 'cancel')
+      return command.status === 'pending' ? [new Violation('nothing is left over', `${path} is pending`)] : [];
     const its = run.status === 'cancelled' && run.error?.message.includes(`by ${command.by}: ${command.reason}`) === true;
     if (its === (command.status === 'done')) return [];
-    return [new Violation('a command’s answer is what happened', `${path} is ${command.status} (${command.result ?? ''}), the run ${run.status} ${run.error?.message ?? ''}`)];
+    return [
+      new Violation(
+        'a command’s answer is what happened',
+        `${path} is ${command.status} (${command.result ?? ''}), the run ${run.status} ${run.error?.message ?? ''}`,
+      ),
+    ];
   });
 }

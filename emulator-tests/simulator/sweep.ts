@@ -15,7 +15,8 @@ export interface Sweep {
 /** Tries every single fault at every operation: complete, no luck needed. */
 export async function sweep(scenario: Scenario, seed: number): Promise<Sweep> {
   const undisturbed = await runSeed(seed, { scenario, faults: noFaults });
-  if (undisturbed.failure !== undefined) return { operations: undisturbed.operations, runs: 1, failures: [{ at: 0, fault: 'none', failure: undisturbed.failure }] };
+  if (undisturbed.failure !== undefined)
+    return { operations: undisturbed.operations, runs: 1, failures: [{ at: 0, fault: 'none', failure: undisturbed.failure }] };
   const failures: Sweep['failures'][number][] = [];
   let runs = 1;
   for (let at = 1; at <= undisturbed.operations; at += 1) {

@@ -7,6 +7,7 @@ export const invariants = [
   'only the holder of the lease records a result',
   'no live lease is taken away',
   'a doorbell rings in time',
+  'what comes in is taken up in time',
   'a request starts one run',
   'nothing is acted on before its time',
   'nothing starts after the run ended',

@@ -18,12 +18,17 @@ export function checkApproval(world: World, { path, before, after }: Change<Appr
   if (before === undefined) return;
   if (before.status !== 'pending') {
     if (JSON.stringify(before) !== JSON.stringify(after)) {
-      broken('an approval has one outcome', `${path} was ${before.status} ${before.outcome ?? ''} and became ${after.status} ${after.outcome ?? ''}`);
+      broken(
+        'an approval has one outcome',
+        `${path} was ${before.status} ${before.outcome ?? ''} and became ${after.status} ${after.outcome ?? ''}`,
+      );
     }
     return;
   }
   if (after.status === 'pending') return;
-  world.counters.operation(after.status === 'decided' ? 'approval decided' : after.status === 'expired' ? 'approval expired' : 'approval cancelled');
+  world.counters.operation(
+    after.status === 'decided' ? 'approval decided' : after.status === 'expired' ? 'approval expired' : 'approval cancelled',
+  );
   if (after.status === 'cancelled') return;
   // What was decided in time, in the order in which the database received it: an independent, simple count.
   const votes = votesOf(world, path).filter(({ at }) => at < after.deadlineAt);
@@ -35,7 +40,10 @@ export function checkApproval(world: World, { path, before, after }: Change<Appr
     broken('a decision in time counts', `${path} expired although it was decided: ${expected}`);
   }
   if (after.status === 'decided' && expected === undefined) {
-    broken('a decision too late does not count', `${path} is decided (${after.outcome ?? ''}) by ${JSON.stringify(votesOf(world, path))}, deadline ${after.deadlineAt}`);
+    broken(
+      'a decision too late does not count',
+      `${path} is decided (${after.outcome ?? ''}) by ${JSON.stringify(votesOf(world, path))}, deadline ${after.deadlineAt}`,
+    );
   }
   if (after.status === 'decided' && expected !== undefined && expected !== after.outcome) {
     broken('an approval has one outcome', `${path} is ${after.outcome ?? ''}, but ${expected} came first`);

@@ -9,7 +9,8 @@ import type { Query, Snapshot, Write } from '../../functions/src/ledger/store.ts
 import { checkApproval } from './watch-approvals.ts';
 import { Violation } from './violation.ts';
 import type { Invariant } from './violation.ts';
-import type { Invocation, World } from './world.ts';
+import type { Invocation } from './jobs.ts';
+import type { World } from './world.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -23,17 +24,22 @@ export interface Change<T> {
   readonly ordered: boolean;
 }
 
+/** In punctual schedules the reconciler comes after five minutes; a few deliveries may fail on top of that. */
+const PROMPT_MS = 30 * 60_000;
+
 /** Looks at every commit the moment it has taken place: what may never happen, and what has happened at least once. */
 export class Watch {
   readonly #world: World;
+  readonly #punctual: boolean;
   /** Documents as they were after the last look. */
   readonly #known = new Map<string, Data>();
   /** Who claimed which attempt. */
   readonly #claims = new Map<string, Invocation>();
   readonly writesOf = new Map<string, number>();
 
-  constructor(world: World) {
+  constructor(world: World, punctual: boolean) {
     this.#world = world;
+    this.#punctual = punctual;
   }
 
   broken(invariant: Invariant, message: string): void {
@@ -95,15 +101,27 @@ export class Watch {
       case 'runs':
         return this.#run({ path, before: before as RunRecord | undefined, after: after as unknown as RunRecord, invocation, ordered });
       case 'approvals': {
-        const change = { path, before: before as ApprovalRecord | undefined, after: after as unknown as ApprovalRecord, invocation, ordered };
+        const change = {
+          path,
+          before: before as ApprovalRecord | undefined,
+          after: after as unknown as ApprovalRecord,
+          invocation,
+          ordered,
+        };
         if (change.before === undefined && runHasEnded) this.broken('nothing starts after the run ended', `${path} was asked`);
         return checkApproval(this.#world, change);
       }
       case 'waits':
-        return this.#wait({ path, before: before as WaitRecord | undefined, after: after as unknown as WaitRecord, invocation, ordered }, runHasEnded);
+        return this.#wait(
+          { path, before: before as WaitRecord | undefined, after: after as unknown as WaitRecord, invocation, ordered },
+          runHasEnded,
+        );
+      case 'verdicts':
+        return this.#takenUp(path, Number(after['decidedAt']));
       case 'commands':
         if (before !== undefined && before['status'] === 'pending' && after['status'] !== 'pending') {
           this.#world.counters.operation(after['status'] === 'done' ? 'command done' : 'command refused');
+          this.#takenUp(path, this.#world.store.peek(path)?.createTime ?? 0);
         }
         return;
       default:
@@ -131,7 +149,8 @@ export class Watch {
     const completion = this.#world.store.peek(`accounts/${after.accountId}/completions/${after.runId}`);
     if (completion === undefined) this.broken('the end of a run is announced once', `${path} ended as ${after.status} in silence`);
     for (const step of this.#stepsOf(path)) {
-      if (isLive(step.state)) this.broken('nothing starts after the run ended', `${path} ended as ${after.status} while ${step.key} is ${step.state}`);
+      if (isLive(step.state))
+        this.broken('nothing starts after the run ended', `${path} ended as ${after.status} while ${step.key} is ${step.state}`);
     }
     if (after.pendingApprovals !== 0) this.broken('counters are right', `${path} ended with ${after.pendingApprovals} open approvals`);
   }
@@ -168,16 +187,25 @@ export class Watch {
 
   #stepCreated({ path, after }: Change<StepRecord>): void {
     const run = this.#world.store.peek(runPathOf(path) ?? '')?.data as RunRecord | undefined;
-    if (run?.status === 'paused' && after.gate !== 'paused') this.broken('a pause is respected', `${path} was created open in a paused run`);
+    if (run?.status === 'paused' && after.gate !== 'paused')
+      this.broken('a pause is respected', `${path} was created open in a paused run`);
     for (const other of this.#stepsOf(runPathOf(path) ?? '')) {
-      const inLane = after.key.startsWith(`${other.key}[`) || (other.type === 'parallel' && after.key.startsWith(`${other.key}.`) && !after.key.startsWith(`${other.key}.onException.`));
+      const inLane =
+        after.key.startsWith(`${other.key}[`) ||
+        (other.type === 'parallel' && after.key.startsWith(`${other.key}.`) && !after.key.startsWith(`${other.key}.onException.`));
       if (inLane && after.key !== `${other.key}.$join` && !isLive(other.state)) {
         this.broken('a container takes nothing in after its end', `${path} was created although ${other.key} is ${other.state}`);
       }
-      if (after.type === '$join' && after.join?.reason === 'complete' && other.key.startsWith(`${after.join.ownerKey}`) && isLive(other.state)) {
+      if (
+        after.type === '$join' &&
+        after.join?.reason === 'complete' &&
+        other.key.startsWith(`${after.join.ownerKey}`) &&
+        isLive(other.state)
+      ) {
         const lane = other.key.startsWith(`${after.join.ownerKey}[`) || other.key.startsWith(`${after.join.ownerKey}.`);
         const exception = other.key.startsWith(`${after.join.ownerKey}.onException.`);
-        if (lane && !exception && other.key !== after.key) this.broken('a join fires when its lanes have ended', `${path} fires while ${other.key} is ${other.state}`);
+        if (lane && !exception && other.key !== after.key)
+          this.broken('a join fires when its lanes have ended', `${path} fires while ${other.key} is ${other.state}`);
       }
     }
   }
@@ -205,7 +233,10 @@ export class Watch {
     const claimed = after.state === 'running' && after.attempt !== before.attempt;
     if (claimed) {
       if (after.attempt !== before.attempt + 1 || (before.state !== 'ready' && before.state !== 'waiting')) {
-        this.broken('one accepted result for each attempt', `${path} went from attempt ${before.attempt} (${before.state}) to ${after.attempt}`);
+        this.broken(
+          'one accepted result for each attempt',
+          `${path} went from attempt ${before.attempt} (${before.state}) to ${after.attempt}`,
+        );
       }
       this.#claims.set(`${path}#${after.attempt}`, invocation);
     } else if (after.state === 'running') this.broken('only legal transitions', `${path} runs again without a claim`);
@@ -215,7 +246,10 @@ export class Watch {
     const guard = after.error?.code.startsWith('run.') === true;
     const holder = this.#claims.get(`${path}#${before.attempt}`);
     if (!lost && !guard && holder !== invocation) {
-      this.broken('only the holder of the lease records a result', `${path}: #${invocation.id} records what #${holder?.id ?? '?'} performs`);
+      this.broken(
+        'only the holder of the lease records a result',
+        `${path}: #${invocation.id} records what #${holder?.id ?? '?'} performs`,
+      );
     }
   }
 
@@ -256,6 +290,22 @@ export class Watch {
     if (before?.state === 'closed' && JSON.stringify(before) !== JSON.stringify(after)) {
       this.broken('an event is used once in a run', `${path} was closed: ${difference(before, after)}`);
     }
+    if (before?.state !== 'open' || after.state !== 'closed' || after.eventId === undefined) return;
+    for (const other of this.#world.store.all()) {
+      if (other.path === path || !other.path.startsWith(`accounts/${after.accountId}/waits/`)) continue;
+      const { eventId, runId } = other.data;
+      if (runId === after.runId && eventId === after.eventId)
+        this.broken('an event is used once in a run', `${after.eventId} went to ${path} and ${other.path}`);
+    }
+    const event = this.#world.store.peek(`accounts/${after.accountId}/events/${after.eventId}`);
+    this.#takenUp(`the event ${after.eventId}`, Math.max(event?.createTime ?? 0, after.createdAt));
+  }
+
+  /** Where every trigger comes, nothing lies about until some deadline finds it. */
+  #takenUp(what: string, since: number): void {
+    const late = this.#world.now - since;
+    if (this.#punctual && late > PROMPT_MS)
+      this.broken('what comes in is taken up in time', `${what} lay for ${Math.round(late / 1_000)} s`);
   }
 
   #count({ before, after }: Change<StepRecord>): void {
@@ -282,7 +332,10 @@ export class Watch {
 function timedOut(step: StepRecord): boolean {
   const output = step.output?.json ?? '';
   return (
-    step.error?.code === 'wait.timeout' || step.error?.code === 'approval.expired' || output.includes('"timedOut":true') || output.includes('"byDeadline":true')
+    step.error?.code === 'wait.timeout' ||
+    step.error?.code === 'approval.expired' ||
+    output.includes('"timedOut":true') ||
+    output.includes('"byDeadline":true')
   );
 }
 

@@ -1,62 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { MemoryStore } from '../../functions/src/ledger/memory-store.ts';
-import { StoreConflict } from '../../functions/src/ledger/store.ts';
-import type { Query, Snapshot, Store, Write } from '../../functions/src/ledger/store.ts';
 import { dueTime } from '../../functions/src/ledger/due.ts';
-import type { Ring } from '../../functions/src/timers/ring.ts';
+import { MemoryStore } from '../../functions/src/ledger/memory-store.ts';
+import type { Query, Snapshot, Store, Write } from '../../functions/src/ledger/store.ts';
 import type { Runtime } from '../../functions/src/runner/runtime.ts';
+import type { Ring } from '../../functions/src/timers/ring.ts';
 import { Counters, drawFaults, noFaults } from './faults.ts';
 import type { FaultRates } from './faults.ts';
 import { ClientRetries } from './gated-store.ts';
 import type { Fate } from './gated-store.ts';
 import { Instance } from './instance.ts';
+import { accountOf, isOfTheWorld, labelOf, UnexpectedError } from './jobs.ts';
+import type { Doors, Gate, GateKind, Invocation, Job, Pending } from './jobs.ts';
 import { SeededRandom } from './random.ts';
 import { GrpcError, TaskQueue } from './task-queue.ts';
-
-/** The handlers that deliveries lead to: the same functions that the deployed triggers call. */
-export interface Doors {
-  /** Whether a deployed function is called for new documents of this path. */
-  listens(path: string): boolean;
-  created(runtime: Runtime, snapshot: Snapshot, complete: boolean): Promise<void>;
-  ring(runtime: Runtime, ring: Ring): Promise<void>;
-  reconcile(runtime: Runtime): Promise<void>;
-  runtime(instance: Instance, invocation: Invocation): Runtime;
-}
-
-export type Job =
-  | { readonly kind: 'trigger'; readonly snapshot: Snapshot; readonly complete: boolean; readonly tries: number }
-  | { readonly kind: 'task'; readonly ring: Ring; readonly tries: number }
-  | { readonly kind: 'reconcile' }
-  /** A request to the API. Whoever sent it sends it again when it fails. */
-  | { readonly kind: 'call'; readonly label: string; readonly handle: (runtime: Runtime) => Promise<void>; readonly tries: number }
-  /** Something outside: a person at a keyboard, an alarm clock. */
-  | { readonly kind: 'outside'; readonly label: string; readonly act: () => void };
-
-interface Pending {
-  readonly at: number;
-  readonly job: Job;
-}
-
-export type GateKind = 'read' | 'commit' | 'task' | 'call' | 'answer';
-
-interface Gate {
-  readonly kind: GateKind;
-  readonly what: string;
-  readonly invocation: Invocation;
-  readonly open: (fate: Fate) => void;
-  readonly fail: (error: Error) => void;
-}
-
-/** One handler under way. It stands still before each I/O operation until the scheduler lets it go on. */
-export interface Invocation {
-  readonly id: number;
-  readonly label: string;
-  readonly job: Job;
-  readonly instance: Instance;
-  /** The account that it may touch; undefined for the reconciler, which serves all. */
-  readonly account: string | undefined;
-  state: 'running' | 'done' | 'dead';
-}
 
 export interface WorldOptions {
   readonly tracing?: boolean;
@@ -246,7 +202,14 @@ export class World {
     }
     this.operations += 1;
     const fault = this.#faultFor(kind);
-    const name = { none: '', crash: ' dies before', crash_after: ' dies after', aborted: ' fails:', retried: ' tries again:', lost: ' gets no answer:' }[fault];
+    const name = {
+      none: '',
+      crash: ' dies before',
+      crash_after: ' dies after',
+      aborted: ' fails:',
+      retried: ' tries again:',
+      lost: ' gets no answer:',
+    }[fault];
     this.say(`#${invocation.id}${name} ${what}`);
     switch (fault) {
       case 'none':
@@ -330,17 +293,17 @@ export class World {
       return;
     }
     this.deliveries += 1;
-    const label = job.kind === 'trigger' ? job.snapshot.path : job.kind === 'task' ? `ring ${job.ring.key}` : job.kind === 'call' ? job.label : 'reconcile';
-    const account = job.kind === 'trigger' ? job.snapshot.path.split('/')[1] : job.kind === 'task' ? job.ring.accountId : undefined;
     const instance = this.random.pick(this.#instances);
-    const invocation: Invocation = { id: (this.#ids += 1), label, job, instance, account, state: 'running' };
+    const invocation: Invocation = { id: (this.#ids += 1), label: labelOf(job), job, instance, account: accountOf(job), state: 'running' };
     this.#flying.add(invocation);
-    this.say(`#${invocation.id} begins: ${label}`);
+    this.say(`#${invocation.id} begins: ${invocation.label}`);
     const runtime = this.#doors.runtime(instance, invocation);
-    currentInvocation.run(invocation, () => this.#work(job, runtime)).then(
-      () => this.#ended(invocation, undefined),
-      (error: unknown) => this.#ended(invocation, error),
-    );
+    currentInvocation
+      .run(invocation, () => this.#work(job, runtime))
+      .then(
+        () => this.#ended(invocation, undefined),
+        (error: unknown) => this.#ended(invocation, error),
+      );
   }
 
   #work(job: Exclude<Job, { kind: 'outside' }>, runtime: Runtime): Promise<void> {
@@ -420,18 +383,4 @@ export class World {
     this.#pending.push(pending);
     return pending;
   }
-}
-
-/** A fault of the engine, not of the world. */
-export class UnexpectedError extends Error {
-  override readonly name = 'UnexpectedError';
-
-  constructor(label: string, cause: unknown) {
-    super(`the handler of ${label} threw ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`);
-  }
-}
-
-function isOfTheWorld(error: unknown): boolean {
-  if (error instanceof AggregateError) return error.errors.every(isOfTheWorld);
-  return error instanceof StoreConflict || error instanceof GrpcError || error instanceof ClientRetries;
 }
