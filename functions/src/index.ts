@@ -39,25 +39,29 @@ export const doorbell = onTaskDispatched(
   async (request) => {
     const { handlers, runtime, finished } = await load();
     await handlers.doorbell(runtime, request.data);
-    finished();
+    await finished();
   },
 );
 
 export const reconcile = onSchedule({ schedule: 'every 1 minutes', timeoutSeconds: 300, maxInstances: 1 }, async () => {
-  const { runtime } = await load();
+  const { runtime, flush } = await load();
   const { reconcile: run } = await import('./timers/reconciler.ts');
   await run(runtime);
+  await flush();
 });
 
 export const api = onCall(async (request) => {
-  const { runtime } = await load();
+  const { runtime, flush } = await load();
   const { handleCall } = await import('./triggers/api.ts');
-  return handleCall(runtime, request);
+  const answer = await handleCall(runtime, request);
+  await flush();
+  return answer;
 });
 
 export const http = onRequest({ invoker: 'public' }, async (request, response) => {
   const { runtime } = await load();
   const { handleRequest } = await import('./triggers/http.ts');
+  // It only creates documents: what ends is ended, and traced, by their triggers.
   await handleRequest(runtime, request, response);
 });
 
@@ -72,11 +76,20 @@ function created(
   return onDocumentCreated({ document, retry: true, ...options }, async (event) => {
     const { handlers, runtime, finished } = await load();
     await handle(handlers, runtime, event);
-    finished();
+    await finished();
   });
 }
 
-async function load(): Promise<{ handlers: typeof Handlers; runtime: Runtime; finished: () => void }> {
+interface Loaded {
+  readonly handlers: typeof Handlers;
+  readonly runtime: Runtime;
+  /** Sends what is to be sent before the instance may be put to sleep. */
+  readonly flush: () => Promise<void>;
+  /** The same, and says what was used. */
+  readonly finished: () => Promise<void>;
+}
+
+async function load(): Promise<Loaded> {
   const [handlers, production] = await Promise.all([import('./triggers/handlers.ts'), import('./triggers/production.ts')]);
-  return { handlers, runtime: production.productionRuntime(), finished: production.countInvocation };
+  return { handlers, runtime: production.productionRuntime(), flush: production.flushTraces, finished: production.finishInvocation };
 }

@@ -7,6 +7,7 @@ import { paths } from '../model/paths.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
 import { allSteps } from './compensation.ts';
+import { runTraceparent } from '../engine/trace-context.ts';
 import { dueField } from './due.ts';
 import { countedNodes } from './joins.ts';
 import { createStep } from './steps.ts';
@@ -159,6 +160,7 @@ function newRun(request: ForkRequest, kept: readonly StepRecord[]): RunRecord {
     pendingApprovals: 0,
     input: run.input,
     startedBy: { kind: 'user', id: by },
+    traceparent: runTraceparent({ accountId: run.accountId, runId }, undefined),
     createdAt: now,
     startedAt: now,
     chainDepth: run.chainDepth,
@@ -200,6 +202,7 @@ function beginStep(request: ForkRequest, { key, stepId, type, loops, seq, join }
     workflowId,
     version: pinned.version,
     gate: 'open' as const,
+    traceparent: runTraceparent({ accountId, runId }, undefined),
     ...(deadlineAt === undefined ? {} : { deadlineAt }),
   };
   const seed = { key, stepId, type, loops: [...loops], ...(join === undefined ? {} : { join }) };

@@ -3,6 +3,7 @@ import { KilnError } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import type { RunRecord, StartedBy } from '../model/run.ts';
 import { dueField } from './due.ts';
+import { runTraceparent } from '../engine/trace-context.ts';
 import { storePayload } from './payloads.ts';
 import { ATTEND_WITHIN_MS } from './steps.ts';
 import type { Write } from './store.ts';
@@ -50,7 +51,7 @@ export function newRunWrites(start: NewRun): readonly Write[] {
     ...(start.parent === undefined ? {} : { parent: start.parent }),
     ...(start.startKey === undefined ? {} : { startKey: start.startKey }),
     ...(start.tainted === undefined ? {} : { tainted: start.tainted }),
-    ...(start.traceparent === undefined ? {} : { traceparent: start.traceparent }),
+    traceparent: runTraceparent(ref, start.traceparent),
     due: dueField(start.runId, start.now + ATTEND_WITHIN_MS),
   };
   return [{ op: 'create', path: paths.run(ref.accountId, ref.runId), data: record }, ...stored.writes];

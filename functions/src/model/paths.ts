@@ -61,6 +61,7 @@ export const paths = {
   reconciliation: (accountId: string, runId: string): string => `${account(accountId)}/reconciliations/${runId}`,
   exception: (accountId: string, id: string): string => `${account(accountId)}/exceptions/${id}`,
   businessStates: (accountId: string, runId: string): string => `${run(accountId, runId)}/states`,
+  trace: (accountId: string, runId: string): string => `${run(accountId, runId)}/trace/tree`,
   mark: (accountId: string, runId: string, name: string): string => `${run(accountId, runId)}/marks/${name}`,
   metrics: (accountId: string, period: string, shard: number): string => `${account(accountId)}/metrics/${period}~${shard}`,
   rollup: (accountId: string, day: string): string => `${account(accountId)}/rollups/${day}`,

@@ -1,5 +1,6 @@
 import { alertFailure, queueBusinessException } from '../ledger/exceptions.ts';
 import { countRun } from '../telemetry/metrics.ts';
+import { storeTree } from '../telemetry/trace-tree.ts';
 import { declaredOf } from './declared.ts';
 import { followReconciliation } from './reconciliation.ts';
 import type { RunFollower } from './runtime.ts';
@@ -9,5 +10,9 @@ export const operationFollowers: readonly RunFollower[] = [
   followReconciliation,
   queueBusinessException,
   async (runtime, run) => alertFailure(runtime, run, (await declaredOf(runtime, run))?.declared.alerts?.onFailure === true),
-  countRun,
+  (runtime, run) =>
+    countRun(runtime, run, async (steps) => {
+      // A run's picture is not worth a second try of everything else.
+      await storeTree(runtime.store, run, steps).catch(() => undefined);
+    }),
 ];

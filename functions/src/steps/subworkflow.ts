@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { canonicalJson } from '../engine/json.ts';
 import { newRunWrites } from '../ledger/new-run.ts';
+import { childTraceparent } from '../engine/trace-context.ts';
 import type { WaitStepType } from './step-type.ts';
 
 const schema = z.strictObject({
@@ -18,6 +19,7 @@ export const subworkflow: WaitStepType<z.infer<typeof schema>> = {
   schema,
   async enter({ ref, config, input, documentId, facts, definitions, now }) {
     const parent = await facts();
+    const traceparent = childTraceparent(parent.traceparent, ref);
     const latest = await definitions.latest(ref.accountId, config.workflow);
     const pinned = config.version === undefined ? latest : { ...latest, version: config.version };
     const child = newRunWrites({
@@ -30,7 +32,7 @@ export const subworkflow: WaitStepType<z.infer<typeof schema>> = {
       chainDepth: parent.chainDepth + 1,
       parent: { runId: ref.runId, stepKey: ref.key },
       ...(parent.tainted === true ? { tainted: true } : {}),
-      ...(parent.traceparent === undefined ? {} : { traceparent: parent.traceparent }),
+      ...(traceparent === undefined ? {} : { traceparent }),
       now,
     });
     return { wait: { kind: 'run', runId: documentId }, writes: child };

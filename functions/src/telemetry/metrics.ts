@@ -26,14 +26,16 @@ const STATES_MAX = 500;
 
 /**
  * Counts a run that has ended, off the path of its steps: its documents are read once, and counted in one transaction with a mark
- * that says so. However often the end is followed, it counts once; what is undone later is counted in addition.
+ * that says so. However often the end is followed, it counts once; what is undone later is counted in addition. `look` sees the
+ * steps as well, since they are read anyway.
  */
-export async function countRun(ledger: Ledger, run: RunRecord): Promise<void> {
+export async function countRun(ledger: Ledger, run: RunRecord, look?: (steps: readonly StepRecord[]) => Promise<void>): Promise<void> {
   const { accountId, runId, status } = run;
   const mark = paths.mark(accountId, runId, MARK);
   const before = (await ledger.store.get([mark])).docs[0];
   if (before !== undefined && countedRecordSchema.parse(before.data).status === status) return;
   const steps = await allSteps(ledger.store, run);
+  await look?.(steps);
   const series =
     before === undefined ? seriesOfRun({ run, steps, ...(await around(ledger.store, run, steps)) }) : seriesOfUndoing(run, steps);
   await ledger.store.transaction(async (tx) => {

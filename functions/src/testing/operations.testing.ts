@@ -10,6 +10,7 @@ import type { MemoryStoreHooks } from '../ledger/memory-store.ts';
 import { attendOutbox } from '../ledger/outbox.ts';
 import { loadPayload } from '../ledger/payloads.ts';
 import { heldStep } from '../ledger/steps.ts';
+import type { Store } from '../ledger/store.ts';
 import { commandDocument } from '../model/client-documents.ts';
 import { commandRecordSchema } from '../model/command.ts';
 import type { CommandKind, CommandRecord } from '../model/command.ts';
@@ -46,6 +47,9 @@ export interface OperationsOptions {
   readonly concurrent?: boolean;
   /** Around each delivery of a creation: to make some twice. */
   readonly around?: (route: Route) => Route;
+  /** What stands between the runtime and its store. */
+  readonly store?: (store: Store) => Store;
+  readonly afterRing?: () => Promise<void>;
 }
 
 export interface CommandOptions {
@@ -70,7 +74,10 @@ export class Operations {
     this.host = new MemoryHost({
       now: START,
       routes: Object.fromEntries(Object.entries(routes).map(([name, route]) => [name, around(route)])),
-      ring: (runtime, ref, hop) => attend(runtime, ref, { kind: 'doorbell', hop }),
+      ring: async (runtime, ref, hop) => {
+        await attend(runtime, ref, { kind: 'doorbell', hop });
+        await options.afterRing?.();
+      },
       maxHopMs: MAX_HOP_MS,
       runtime: (base) => this.#runtimeOf(base, options),
       ...(options.hooks === undefined ? {} : { hooks: options.hooks }),
@@ -100,13 +107,14 @@ export class Operations {
     return (await publishWorkflow(publisher, { accountId: ACCOUNT, definition: whole, publishedBy: 'author' })).version;
   }
 
-  async start(workflowId: string, input: Json = {}, runId?: string): Promise<string> {
+  async start(workflowId: string, input: Json = {}, runId?: string, traceparent?: string): Promise<string> {
     const started = await startRun(this.runtime, {
       accountId: ACCOUNT,
       workflowId,
       input,
       startedBy: { kind: 'user', id: 'starter' },
       ...(runId === undefined ? {} : { runId }),
+      ...(traceparent === undefined ? {} : { traceparent }),
     });
     await this.host.settle();
     return started.runId;
@@ -182,14 +190,16 @@ export class Operations {
   }
 
   #runtimeOf(base: Pick<Runtime, 'store' | 'clock' | 'doorbells'>, options: OperationsOptions): Runtime {
+    const store = options.store?.(base.store) ?? base.store;
     return {
       ...base,
+      store,
       random: () => 0.5,
       token: () => digest(`token ${(this.#tokens += 1)}`).slice(0, 24),
       limitTime: (_ms, work) => work(new AbortController().signal),
-      definitions: new StoredDefinitions(base.store, { pinned: () => undefined }),
+      definitions: new StoredDefinitions(store, { pinned: () => undefined }),
       stepTypes: createStepRegistry(),
-      services: { actions: new ActionRegistry(options.actions ?? []), members: new StoredMembers(base.store) },
+      services: { actions: new ActionRegistry(options.actions ?? []), members: new StoredMembers(store) },
       code: noCode,
       control: { halted: () => Promise.resolve(false) },
       deliveries: {

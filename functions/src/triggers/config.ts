@@ -18,6 +18,8 @@ export interface Config {
   readonly webUrl: string;
   readonly allowPrivateHosts: string | undefined;
   readonly metricsToken: string | undefined;
+  /** Where traces go; without it none are made. */
+  readonly otlpEndpoint: string | undefined;
   /** Counts database operations and logs them after each invocation; for the demo and benchmarks. */
   readonly countUsage: boolean;
   /** Names that `{{secret.NAME}}` may use. */
@@ -48,6 +50,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     webUrl: text('KILN_WEB_URL') ?? `https://${project}.web.app`,
     allowPrivateHosts: text('KILN_ALLOW_PRIVATE_HOSTS'),
     metricsToken: text('KILN_METRICS_TOKEN'),
+    otlpEndpoint: text('OTEL_EXPORTER_OTLP_ENDPOINT'),
     countUsage: text('KILN_COUNT_USAGE') === 'true',
     secretNames: (text('KILN_SECRETS') ?? '')
       .split(',')

@@ -18,6 +18,8 @@ import { CloudTasksDoorbells } from '../timers/doorbells.ts';
 import { TickingDoorbells } from '../timers/ticker.ts';
 import { reconcile } from '../timers/reconciler.ts';
 import { logRunnerEvent } from '../telemetry/log.ts';
+import { otlpSink } from '../telemetry/otlp.ts';
+import { TracedStore } from '../telemetry/traced-store.ts';
 import { metered, usage } from '../telemetry/usage.ts';
 import { actions } from '../workflows/actions.ts';
 import { readConfig } from './config.ts';
@@ -26,6 +28,7 @@ import { deliveriesOf } from './deliveries.ts';
 import { createServices } from './services.ts';
 
 let runtime: Runtime | undefined;
+let traces: TracedStore | undefined;
 let ownActions: readonly Action[] = actions;
 
 /** A host that brings actions of its own, such as a test's, says so before the first event arrives. */
@@ -40,8 +43,18 @@ export function productionRuntime(): Runtime {
   return runtime;
 }
 
+/** What is left to do when a handler is done, while the instance still has the processor: send traces, say what was used. */
+export async function finishInvocation(): Promise<void> {
+  await flushTraces();
+  countInvocation();
+}
+
+export async function flushTraces(): Promise<void> {
+  await traces?.flush();
+}
+
 /** Logs what this process has used so far, where the deployment asks for it. */
-export function countInvocation(): void {
+function countInvocation(): void {
   if (process.env['KILN_COUNT_USAGE'] !== 'true') return;
   usage.invocations += 1;
   logger.info(`kiln usage ${JSON.stringify({ pid: process.pid, ...usage })}`);
@@ -58,7 +71,12 @@ export function createRuntime(config: Config, replace: Partial<Runtime> & { read
   const { offset, ...overrides } = replace;
   const clock = new DatabaseClock(() => Date.now(), offset ?? (config.emulated ? movedClock : undefined));
   const firestore = new FirestoreStore(getFirestore(app));
-  const store = observed(config.countUsage ? metered(firestore) : firestore, clock);
+  const counted = config.countUsage ? metered(firestore) : firestore;
+  traces =
+    config.otlpEndpoint === undefined
+      ? undefined
+      : new TracedStore(counted, otlpSink({ endpoint: config.otlpEndpoint, serviceName: 'kiln' }));
+  const store = observed(traces ?? counted, clock);
   const made: Runtime = {
     store,
     clock,
