@@ -2,6 +2,7 @@
 export { BusinessException, NonRetryable, RetryAfter, StepFailed } from './errors.ts';
 export { defineWorkflow } from './define-workflow.ts';
 export type { CodeWorkflow, RunInfo, WorkflowContext, WorkflowSpec } from './define-workflow.ts';
+export { secretText } from './secret-text.ts';
 export { triggers } from './triggers.ts';
 export type { CreatedDocument, ScheduleOccurrence, Trigger } from './triggers.ts';
 export type { StepApi, StepContext, UndoContext } from './step-api.ts';

@@ -25,6 +25,8 @@ export interface Attempt {
   readonly timeoutMs: number;
   /** Canonical JSON that people see as the step's input. */
   readonly input?: string;
+  /** The effect that was claimed for it. */
+  readonly effect?: string;
   perform(claimed: Held): Promise<AttemptOutcome>;
   /** Records an outcome that stands: success, or a failure that is not tried again. */
   conclude(held: Held, outcome: Outcome): Promise<void>;
@@ -33,7 +35,7 @@ export interface Attempt {
 /** Claims the step, performs it, and records what came of it. */
 export async function attemptStep(runtime: Runtime, held: Held, attempt: Attempt): Promise<void> {
   const input = held.record.attempt === 0 ? attempt.input : undefined;
-  const claimed = await claimStep(runtime, held, attempt.timeoutMs + LEASE_MARGIN_MS, input);
+  const claimed = await claimStep(runtime, held, attempt.timeoutMs + LEASE_MARGIN_MS, input, attempt.effect);
   await recordOutcome(runtime, claimed, await attempt.perform(claimed), (now, outcome) => attempt.conclude(now, outcome));
 }
 

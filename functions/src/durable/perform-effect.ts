@@ -2,18 +2,22 @@ import { canonicalJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
 import type { Held } from '../ledger/steps.ts';
 import { KilnError } from '../model/errors.ts';
+import type { StepConfig } from '../model/definition.ts';
+import { admit } from '../runner/admission.ts';
 import { activeLimit } from '../runner/guards.ts';
-import { attemptOutcome, idempotencyKey, stillHeld } from '../runner/perform.ts';
+import type { Resolved } from '../runner/inputs.ts';
+import { attemptOutcome, idempotencyKey, LEASE_MARGIN_MS, stillHeld } from '../runner/perform.ts';
 import type { AttemptOutcome } from '../runner/perform.ts';
 import { factsOf, ownFields, parsedConfig } from '../runner/resolve.ts';
 import { startRun } from '../runner/runs.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { enterWait } from '../runner/waiting.ts';
-import type { AnyStepType } from '../steps/step-type.ts';
+import type { AnyStepType, EffectStepType } from '../steps/step-type.ts';
 import { attemptStep, timeoutOf } from './attempt.ts';
 import type { Work } from './call.ts';
 import { stepErrorRecord } from './errors.ts';
 import type { Ready, Replayer } from './replayer.ts';
+import { sealedConfig } from './secret-text.ts';
 import type { StepContext } from './step-api.ts';
 import { commitOutcome } from './turns.ts';
 
@@ -45,6 +49,7 @@ function attempted(
   options: Parameters<typeof timeoutOf>[0],
   input: string | undefined,
   perform: Perform,
+  effect?: string,
 ): Promise<void> {
   const timeoutMs = timeoutOf(options, activeLimit(ready.execution.workflow) - held.record.activeMs);
   // The execution can be handed one result only; after that, the code is replayed.
@@ -52,6 +57,7 @@ function attempted(
   return attemptStep(runtime, held, {
     timeoutMs,
     ...(input === undefined ? {} : { input }),
+    ...(effect === undefined ? {} : { effect }),
     perform: (claimed) => perform(claimed, timeoutMs),
     conclude: (now, outcome) => {
       const mine = unused;
@@ -120,15 +126,11 @@ async function performType(
   work: Extract<Work, { kind: 'type' }>,
 ): Promise<void> {
   const type = runtime.stepTypes.get(held.record.type);
-  const resolved = {
-    config: { ...work.config, id: held.record.key } as { [field: string]: Json },
-    input: work.input as { [name: string]: Json },
-  };
+  const config = sealedConfig({ ...work.config, id: held.record.key }, type.secretFields ?? []);
+  const resolved = { config, input: work.input as { [name: string]: Json } };
   switch (type.kind) {
     case 'effect':
-      return attempted(replayer, runtime, held, ready, work.options, shown(type, work), (claimed, timeoutMs) =>
-        attemptOutcome(runtime, claimed, type, resolved, timeoutMs),
-      );
+      return performAdmitted(replayer, runtime, held, ready, { type, work: { ...work, config }, resolved });
     case 'wait':
       return enterWait(runtime, held, type, resolved);
     case 'compute': {
@@ -141,6 +143,37 @@ async function performType(
       });
       return commitOutcome(replayer, runtime, { held, outcome: { kind: 'succeeded', output: canonicalJson(output) } }, ready);
     }
+  }
+}
+
+interface Typed {
+  readonly type: EffectStepType<object>;
+  readonly work: Extract<Work, { kind: 'type' }>;
+  readonly resolved: Resolved;
+}
+
+/** As in a graph workflow: permission, effect and limits come before the attempt. */
+async function performAdmitted(
+  replayer: Replayer,
+  runtime: Runtime,
+  held: Held,
+  ready: Ready,
+  { type, work, resolved }: Typed,
+): Promise<void> {
+  const admission = await admit(runtime, held, {
+    type,
+    step: resolved.config as unknown as StepConfig,
+    resolved,
+    guardTainted: true,
+    holdMs: timeoutOf(work.options, activeLimit(ready.execution.workflow) - held.record.activeMs) + LEASE_MARGIN_MS,
+    end: (outcome, also) => commitOutcome(replayer, runtime, { held, outcome, also }, ready),
+  });
+  if (admission === undefined) return;
+  try {
+    const perform: Perform = (claimed, timeoutMs) => attemptOutcome(runtime, claimed, type, resolved, timeoutMs);
+    await attempted(replayer, runtime, held, ready, work.options, shown(type, work), perform, admission.effect);
+  } finally {
+    await admission.release();
   }
 }
 

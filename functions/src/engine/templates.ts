@@ -202,7 +202,7 @@ const secretPattern = /\{\{secret\.([A-Za-z_][A-Za-z0-9_]{0,127})\}\}/g;
  * Escapes what looks like a secret reference in text that came from data. Without it, whoever can write into an input could
  * have a secret put there by `resolveSecrets`, which sees only the finished text.
  */
-function seal(text: string): string {
+export function seal(text: string): string {
   return replaceSecrets(text, (slashes, match) => `${'\\'.repeat(2 * slashes + 1)}${match}`);
 }
 

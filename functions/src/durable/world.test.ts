@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { effectId } from '../ledger/effects.ts';
+import { takeSlot } from '../ledger/limits.ts';
+import { paths } from '../model/paths.ts';
+import { startRun } from '../runner/runs.ts';
+import type { HttpRequest } from '../services/http/client.ts';
+import type { LlmClient } from '../services/llm.ts';
+import { person } from '../testing/office.ts';
+import { createTestKit } from '../testing/test-kit.ts';
+import type { TestKit } from '../testing/test-kit.ts';
+import { defineWorkflow } from './define-workflow.ts';
+import type { AnyCodeWorkflow } from './define-workflow.ts';
+import { secretText } from './secret-text.ts';
+
+const CANARY = 'canary-of-the-code';
+const posts: HttpRequest[] = [];
+const llm: LlmClient = {
+  complete: ({ model }) =>
+    Promise.resolve({ text: 'nonsense', model, usage: undefined, finishReason: 'stop', refusal: undefined, requestId: 'r', latencyMs: 1 }),
+  embed: () => Promise.reject(new Error('not asked')),
+};
+
+function kitFor(workflow: AnyCodeWorkflow): TestKit {
+  posts.length = 0;
+  return createTestKit({
+    workflows: [workflow],
+    members: [person('boss', { roles: ['approver'] }, 'test')],
+    services: {
+      llm,
+      secrets: { get: (name) => (name === 'CRM_KEY' ? CANARY : undefined) },
+      http: {
+        check: (url) => new URL(url),
+        request: (request) => {
+          posts.push(request);
+          return Promise.resolve({
+            status: 200,
+            headers: {},
+            bytes: new Uint8Array(),
+            text: `n${posts.length}`,
+            origin: 'https://crm.example',
+            redirects: 0,
+          });
+        },
+      },
+    },
+  });
+}
+
+const call = defineWorkflow({
+  id: 'call',
+  input: z.object({ note: z.string() }),
+  run: async ({ input, step }) =>
+    step.use('send', 'http', {
+      method: 'POST',
+      url: 'https://crm.example/notes',
+      headers: { Authorization: secretText('Bearer {{secret.CRM_KEY}}') },
+      body: { note: input.note },
+      effectKey: `note:${input.note}`,
+    }),
+});
+
+test('a secret comes in by the code alone: data that looks like one stays data', async () => {
+  const kit = kitFor(call);
+  const run = await kit.start('call', { note: 'mine is {{secret.CRM_KEY}}' });
+  expect(kit.run(run).status).toBe('completed');
+  expect(posts[0]?.headers).toMatchObject({ authorization: `Bearer ${CANARY}` });
+  expect(JSON.parse(String(posts[0]?.body))).toEqual({ note: 'mine is {{secret.CRM_KEY}}' });
+  expect(JSON.stringify([...kit.host.store.all()])).not.toContain(CANARY);
+});
+
+test('an effect with a business key happens once, whichever run asks', async () => {
+  const kit = kitFor(call);
+  const first = await kit.start('call', { note: 'once' });
+  const second = await kit.start('call', { note: 'once' });
+  expect(await kit.result(second)).toEqual(await kit.result(first));
+  expect(posts).toHaveLength(1);
+  expect(kit.document(paths.effect('test', effectId('note:once')))).toMatchObject({ state: 'settled', prevented: 1 });
+});
+
+test('a tainted run asks a person before it acts on the outside', async () => {
+  const kit = kitFor(call);
+  const { runId } = await startRun(kit.runtime, {
+    accountId: 'test',
+    workflowId: 'call',
+    input: { note: 'x' },
+    startedBy: { kind: 'webhook', id: 'h' },
+    tainted: true,
+  });
+  await kit.host.settle();
+  const run = { runId, workflow: { id: 'call' } };
+  expect(posts).toEqual([]);
+  await kit.approve(run, 'boss');
+  await kit.advance('1s');
+  expect(posts).toHaveLength(1);
+  expect(kit.run(run).status).toBe('completed');
+});
+
+const ask = defineWorkflow({
+  id: 'ask',
+  run: async ({ step }) => step.recipe('ask', { prompt: 'How much?', schema: { type: 'integer' } }),
+});
+
+test('a recipe waits for a place of the limit, and hands what cannot be used to a person', async () => {
+  const kit = kitFor(ask);
+  const use = { accountId: 'test', name: 'llm', count: 10, kind: 'call', holder: 'others', holdMs: 30_000 } as const;
+  for (let n = 0; n < 10; n += 1) await takeSlot(kit.runtime, use);
+  const run = await kit.start('ask');
+  expect(kit.step(run, 'ask')).toMatchObject({ state: 'waiting', wait: { kind: 'slot', limit: 'llm' } });
+  await kit.advance('35s');
+  expect(kit.step(run, 'ask')).toMatchObject({ state: 'waiting', wait: { kind: 'approval' } });
+  await kit.decide(run, 'boss', 'approve', { values: 42 });
+  await kit.advance('1s');
+  expect(await kit.result(run)).toBe(42);
+});
