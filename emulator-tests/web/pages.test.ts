@@ -202,6 +202,7 @@ describe('by keyboard alone', () => {
     await page.keyboard.type('classify');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'classify' }).waitFor();
+    expect(watched.wrong).toEqual([]);
     await watched.close();
   });
 });

@@ -1,6 +1,6 @@
-import { useCallback, useEffect, useMemo, useReducer, useRef } from 'react';
+import { useCallback, useEffect, useMemo, useReducer, useRef, useState } from 'react';
 import { isLive, type StepRecord } from '@model/step.ts';
-import type { RunRef } from '@model/paths.ts';
+import { terminalRunStatuses, type RunRecord } from '@model/run.ts';
 import { listen, useLiveList, type Item, type Live } from '../data/live.ts';
 import { pageSize, queries } from '../data/queries.ts';
 import { stepShape } from '../data/shapes.ts';
@@ -26,11 +26,14 @@ interface Page {
  * The steps of a run in pages of 300. A page is watched until it is full and everything in it has ended: from then on it cannot change,
  * so that a run of ten thousand steps costs what is looked at, not what there is.
  */
-export function useSteps(run: RunRef, failedOnly: boolean): Steps {
+export function useSteps(run: RunRecord, failedOnly: boolean): Steps {
   const { accountId, runId } = run;
   const pages = useRef<Page[]>([]);
   const [version, changed] = useReducer((count: number) => count + 1, 0);
-  const live = useLiveList(queries.liveSteps(accountId, runId), stepShape);
+  const [beyond, setBeyond] = useState(false);
+  const ended = terminalRunStatuses.has(run.status);
+  // Only a run of more than one page has live steps that stand elsewhere, and they are asked for once there is something to look at.
+  const live = useLiveList(beyond && !ended ? queries.liveSteps(accountId, runId) : undefined, stepShape);
   const failed = useLiveList(failedOnly ? queries.failedSteps(accountId, runId) : undefined, stepShape);
 
   const open = useCallback(() => {
@@ -45,6 +48,7 @@ export function useSteps(run: RunRef, failedOnly: boolean): Steps {
       (items) => {
         page.items = items;
         if (isSettled(items)) page.stop?.();
+        if (isFull(items)) setBeyond(true);
         changed();
       },
     );
@@ -61,21 +65,25 @@ export function useSteps(run: RunRef, failedOnly: boolean): Steps {
   return useMemo(() => {
     const loaded = pages.current.flatMap((page) => (page.items.state === 'ready' ? page.items.value : []));
     const lastPage = pages.current.at(-1)?.items;
-    const liveSteps = valuesOf(live);
     const byKey = new Map(loaded.map((item) => [item.value.key, item.value]));
     // What is live or has failed may stand on a page that nobody has opened.
-    for (const step of [...valuesOf(failed), ...liveSteps]) byKey.set(step.key, newer(byKey.get(step.key), step));
+    for (const step of [...valuesOf(failed), ...valuesOf(live)]) byKey.set(step.key, newer(byKey.get(step.key), step));
     const first = pages.current[0]?.items;
+    const steps = [...byKey.values()];
     return {
-      steps: [...byKey.values()],
-      live: liveSteps,
+      steps,
+      live: steps.filter((step) => isLive(step.state)),
       state: first === undefined || first.state === 'loading' ? 'loading' : 'ready',
       error: first?.state === 'failed' ? first.error : undefined,
-      more: lastPage?.state === 'ready' && lastPage.value.length >= pageSize.steps,
+      more: lastPage !== undefined && isFull(lastPage),
       loadMore: open,
     } as const;
     // `version` stands for the pages, which are changed in place.
   }, [failed, live, open, version]);
+}
+
+function isFull(items: Live<readonly Item<StepRecord>[]>): boolean {
+  return items.state === 'ready' && items.value.length >= pageSize.steps;
 }
 
 function isSettled(items: Live<readonly Item<StepRecord>[]>): boolean {

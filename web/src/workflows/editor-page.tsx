@@ -109,7 +109,11 @@ function Editor({ initial, id }: { readonly initial: string; readonly id: string
 
 function showPlace(text: string, path: string, editor: EditorHandle | undefined): void {
   const place = placeOfProblem(placesOf(text), path);
-  if (place !== undefined) editor?.select(place.key?.from ?? place.from, place.to);
+  if (place === undefined) return;
+  // A value is ready to be written anew; of an object or list only the name is marked.
+  const container = place.kind === 'object' || place.kind === 'array';
+  const shown = container ? (place.key ?? { from: place.from, to: place.from + 1 }) : place;
+  editor?.select(shown.from, shown.to);
 }
 
 function showStep(text: string, stepId: string, editor: EditorHandle | undefined): void {
