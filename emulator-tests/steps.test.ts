@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createGuardedFetch } from '../functions/src/services/http/fetch.ts';
 import { createGuard } from '../functions/src/services/http/guard.ts';
 import { McpPool } from '../functions/src/services/mcp/pool.ts';
+import { signWebhook } from '../functions/src/services/webhooks/sign.ts';
 import { verifyWebhook } from '../functions/src/services/webhooks/verify.ts';
 import type { Json } from '../functions/src/engine/json.ts';
 import { paths } from '../functions/src/model/paths.ts';
@@ -81,7 +83,8 @@ beforeAll(async () => {
     name: 'steps',
     env: {
       KILN_ALLOW_PRIVATE_HOSTS: `${new URL(site.url).host},${new URL(browser.origin).host}`,
-      KILN_SECRETS: 'CANARY,SIGNING_KEY',
+      KILN_SECRETS: 'CANARY,SIGNING_KEY,HELPDESK_WEBHOOK_KEY',
+      HELPDESK_WEBHOOK_KEY: SIGNING_KEY,
       CANARY,
       SIGNING_KEY,
     },
@@ -295,6 +298,61 @@ describe('what leaves the installation', () => {
     for (const form of [CANARY, Buffer.from(CANARY).toString('base64'), encodeURIComponent(CANARY)]) expect(everything).not.toContain(form);
     expect(everything).toContain('{{secret.CANARY}}');
   });
+});
+
+test('the sample support triage: webhook, context, recipe, condition, approval, handoff, knowledge base, signed webhook out', async () => {
+  const text = readFileSync(join(ROOT, 'functions/samples/support-triage.json'), 'utf8');
+  const { id, ...sample } = JSON.parse(text.replace('https://helpdesk.example.com/kiln', `${site.url}/helpdesk`)) as { id: string };
+  await kiln.publish(id, sample);
+  const departments = { ann: ['billing', 'support'], bob: ['support'] };
+  for (const [uid, own] of Object.entries(departments))
+    await kiln.store.commit([{ op: 'update', path: paths.member(ACCOUNT, uid), data: { departments: own } }]);
+  const policy = {
+    type: 'writeToKb',
+    collection: 'support-policies',
+    title: 'Refunds',
+    markdown: 'A refund is paid within fourteen days of the return.',
+  };
+  expect((await once('policy', policy)).state).toBe('succeeded');
+  const hook = {
+    v: 1,
+    accountId: ACCOUNT,
+    hookId: 'desk',
+    scheme: { kind: 'standard' },
+    keys: ['SIGNING_KEY'],
+    target: { kind: 'start', workflowId: id },
+    active: true,
+  };
+  await kiln.store.commit([{ op: 'set', path: paths.hook(ACCOUNT, 'desk'), data: hook }]);
+
+  const ticket = { id: 'T1', subject: 'Shoes', text: 'I returned the shoes and want a refund of 50 francs.', customer: 'Ada' };
+  const body = JSON.stringify({ ticket });
+  const signed = signWebhook({ id: 'delivery-1', timestamp: kiln.clock.now(), body, keys: [SIGNING_KEY] });
+  const answers = await Promise.all(
+    [1, 2].map(() => kiln.host.request('http', `/hooks/${ACCOUNT}/desk`, { method: 'POST', headers: signed, body })),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([202, 202]);
+  const [first, again] = (await Promise.all(answers.map((response) => response.json()))) as { runId: string }[];
+  const runId = first?.runId ?? '';
+  expect(again?.runId).toBe(runId);
+  await kiln.host.idle();
+
+  const [approval] = await kiln.approvalOf(runId);
+  if (approval === undefined) throw new Error(`nobody is asked: ${JSON.stringify([await kiln.run(runId), await kiln.states(runId)])}`);
+  expect(approval.stepKey).toBe('costsMoney.then.allow');
+  await kiln.decide(approval, 'bob', 'approve');
+  await kiln.host.idle();
+  expect(await kiln.run(runId)).toMatchObject({ status: 'completed', tainted: true, startedBy: { kind: 'webhook', id: 'desk' } });
+  expect(await kiln.output(runId)).toMatchObject({ ticket: 'T1', refund: 50, document: 'case-T1' });
+  const details = JSON.parse((await stepOf(runId, 'triage')).details ?? '{}') as { context: { title: string }[] };
+  expect(details.context.map(({ title }) => title)).toContain('Refunds');
+  expect(kiln.host.services.mail.mails.filter(({ subject }) => subject === 'Refund 50 for ticket T1').map(({ to }) => to)).toEqual([
+    ['ann@example.com'],
+  ]);
+  const out = seen.filter(({ path }) => path === '/helpdesk');
+  expect(out).toHaveLength(1);
+  const request = { headers: out[0]?.headers ?? {}, rawBody: out[0]?.body ?? new Uint8Array() };
+  expect(verifyWebhook(request, { scheme: { kind: 'standard' }, keys: [SIGNING_KEY], now: kiln.clock.now() })).toMatchObject({ ok: true });
 });
 
 describe('a functions process of its own', () => {
