@@ -1,7 +1,8 @@
 import type { Case } from './case.ts';
+import { fromNow } from './client.ts';
 import type { Doc } from './client.ts';
 import { commands, decisions, events, requests } from './creations.ts';
-import { everybody, members, NOW, operators, starters } from './world.ts';
+import { created, everybody, members, NOW, operators, starters } from './world.ts';
 import type { Who } from './world.ts';
 
 interface Collection {
@@ -112,6 +113,14 @@ function* writes(): Iterable<Case> {
   }
 }
 
+/** What is said is said: its maker cannot say it anew, though it would be valid. */
+function* again(): Iterable<Case> {
+  for (const [path, { by, doc }] of Object.entries(created)) {
+    yield { name: `${by} writes ${path} once more`, as: by, request: { verb: 'update', path, doc }, allow: false };
+    yield { name: `${by} takes ${path} back`, as: by, request: { verb: 'delete', path }, allow: false };
+  }
+}
+
 function* elsewhere(): Iterable<Case> {
   for (const as of everybody) {
     yield { name: `${String(as)} gets the account`, as, request: { verb: 'get', path: 'accounts/acme' }, allow: members.includes(as) };
@@ -186,7 +195,7 @@ function* notifications(): Iterable<Case> {
     request: { verb: 'update', path: `${path}/${id}`, doc },
     allow,
   });
-  yield update('viewer', 'n', { readAt: NOW }, true);
+  yield update('viewer', 'n', { readAt: fromNow(0) }, true);
   yield update('viewer', 'n', { readAt: 'now' }, false);
   yield update('viewer', 'n', { readAt: NOW, title: 'other' }, false);
   yield update('viewer', 'n', { to: 'admin' }, false);
@@ -202,6 +211,7 @@ export const cases: readonly Case[] = [
   ...requests(),
   ...events(),
   ...notifications(),
+  ...again(),
   ...elsewhere(),
   ...reads(),
   ...writes(),

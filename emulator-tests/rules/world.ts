@@ -107,6 +107,7 @@ export const world: Readonly<Record<string, Doc>> = {
   'accounts/acme/approvals/twoeyes': approval({ approvalId: 'twoeyes', fourEyes: false }),
   'accounts/acme/approvals/taken': approval({ approvalId: 'taken', claimedBy: 'second' }),
   'accounts/acme/approvals/mine': approval({ approvalId: 'mine', claimedBy: 'approver' }),
+  'accounts/acme/approvals/held': approval({ approvalId: 'held', claimedBy: 'approver' }),
   'accounts/acme/approvals/form': approval({ approvalId: 'form', form: '{}' }),
   'accounts/acme/approvals/alleyes': approval({ approvalId: 'alleyes', eligible: ['approver', 'stranger', 'gone', 'foreigner'] }),
   'accounts/other/runs/r1': { v: 1 },
@@ -114,10 +115,6 @@ export const world: Readonly<Record<string, Doc>> = {
   'accounts/other/approvals/open': approval(open),
   'system/control': { halted: false },
 };
-
-export async function build(client: RulesClient): Promise<void> {
-  for (const [path, doc] of Object.entries(world)) await client.set(path, doc);
-}
 
 /** Valid documents of each kind that clients create, to forge one field of at a time. */
 export const decision = (by: string, approvalId = 'open', fields: Doc = {}): Doc => ({
@@ -180,3 +177,16 @@ export const event = (by: string, fields: Doc = {}): Doc => ({
 });
 
 export const without = (doc: Doc, field: string): Doc => Object.fromEntries(Object.entries(doc).filter(([name]) => name !== field));
+
+/** What an operator has created before: valid then, and valid again if it were written once more. */
+export const created: Readonly<Record<string, { readonly by: string; readonly doc: Doc }>> = {
+  'accounts/acme/approvals/mine/decisions/approver': { by: 'approver', doc: decision('approver', 'mine') },
+  'accounts/acme/runs/r1/commands/mine': { by: 'operator', doc: command('operator') },
+  'accounts/acme/requests/mine': { by: 'operator', doc: request('operator', { id: 'mine' }) },
+  'accounts/acme/events/mine': { by: 'operator', doc: event('operator', { eventId: 'mine' }) },
+};
+
+export async function build(client: RulesClient): Promise<void> {
+  for (const [path, doc] of Object.entries(world)) await client.set(path, doc);
+  for (const [path, { doc }] of Object.entries(created)) await client.set(path, doc);
+}

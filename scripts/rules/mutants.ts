@@ -117,12 +117,18 @@ function* numbers(code: string): Iterable<Edit> {
   }
 }
 
-/** Each word of a list is left out; and each list also takes what it should not. */
+const roleNames = ['viewer', 'author', 'operator', 'approver', 'admin'];
+
+/** Each word of a list is left out; and each list also takes what it should not: another role, another field, another kind. */
 function* lists(code: string): Iterable<Edit> {
-  const strangers = ['viewer', 'author', 'operator', 'approver', 'forged', 'complete'];
   for (const { index, 0: list } of code.matchAll(/\[(?:'[\w]+'(?:, )?)+\]/g)) {
     const words = [...list.matchAll(/'(\w+)'/g)].map((match) => match[1] ?? '');
     const written = (kept: readonly string[]): string => `[${kept.map((word) => `'${word}'`).join(', ')}]`;
+    const strangers = words.every((word) => roleNames.includes(word))
+      ? roleNames
+      : code.slice(0, index).endsWith('hasOnly(')
+        ? ['forged']
+        : ['complete'];
     for (const word of words)
       yield { at: index, length: list.length, by: written(words.filter((other) => other !== word)), what: `without '${word}'` };
     for (const word of strangers.filter((other) => !words.includes(other))) {
@@ -140,14 +146,17 @@ function* conditions(code: string): Iterable<Edit> {
   }
 }
 
-/** Each rule also for the other verbs. */
+/**
+ * Each rule also for other verbs. Where there is no document before (creations), none after (deletions) or no query (all but
+ * lists), conditions that look at it are errors and deny anyway: those changes are left out.
+ */
+const widened: Readonly<Record<string, readonly string[]>> = { get: ['list', 'create', 'update', 'delete'], create: ['update'] };
+
 function* methods(code: string): Iterable<Edit> {
-  for (const match of code.matchAll(/allow (\w+):/g)) {
-    const verb = match[1] ?? '';
-    const more = ['get', 'list'].includes(verb) ? ['get, list', 'create'] : ['create, update', 'update, delete', 'create, delete'];
-    for (const by of more) {
-      const whole = [...new Set(`${verb}, ${by}`.split(', '))].join(', ');
-      yield { at: match.index + 'allow '.length, length: verb.length, by: whole, what: `allow ${whole}` };
+  for (const match of code.matchAll(/allow (\w+): if ([^;]*);/g)) {
+    const [, verb = '', condition = ''] = match;
+    for (const more of (widened[verb] ?? []).filter((other) => other !== 'create' || !condition.includes('resource'))) {
+      yield { at: match.index + 'allow '.length, length: verb.length, by: `${verb}, ${more}`, what: `allow ${verb}, ${more}` };
     }
   }
 }
