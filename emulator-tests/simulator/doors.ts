@@ -94,12 +94,13 @@ function runtimeOf(office: Office, instance: Instance, invocation: Invocation): 
   };
 }
 
-function repaired({ world, punctual }: Office, path: string): void {
-  const { counters, store, now } = world();
+function repaired(office: Office, path: string): void {
+  const { punctual } = office;
+  const { counters, store, now } = office.world();
   counters.operation('reconciler repaired');
   const step = store.peek(path)?.data as StepRecord | undefined;
   if (!punctual || step?.state !== 'waiting' || step.wakeAt === undefined || step.wait?.kind === 'turn') return;
-  world().fail(
+  office.world().fail(
     new Violation('a doorbell rings in time', `${path} (${step.wait?.kind ?? ''}) was ${now - step.wakeAt} ms late, and nobody had rung`),
   );
 }

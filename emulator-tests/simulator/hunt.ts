@@ -33,7 +33,8 @@ export async function hunt({ from, schedules, first }: HuntOptions): Promise<Hun
   let operations = 0;
   let deliveries = 0;
   let done = 0;
-  for (; done < schedules && !(first && finds.length > 0); done += 1) {
+  const most = (): number => (first && finds.length > 0 ? 0 : schedules);
+  for (; done < most(); done += 1) {
     const seed = from + done;
     const result = await runSeed(seed);
     counters.add(result.counters);

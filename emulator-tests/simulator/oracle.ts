@@ -82,13 +82,13 @@ export class Oracle {
       case 'action':
         return done({ did: fill(fields['inputs']) });
       case 'fail':
-        return { result: { ok: false, code: String(fields['code']) } };
+        return { result: { ok: false, code: words(fields['code']) } };
       case 'wait':
         return done(fields['event'] === undefined ? { wokeAt: null } : eventOutput());
       case 'approval':
         return done(approvalOutput());
       case 'subworkflow': {
-        const child = this.run(String(fields['workflow']), fill(fields['inputs']));
+        const child = this.run(words(fields['workflow']), fill(fields['inputs']));
         if (child.ok) return done(child.value);
         return { result: { ok: false, code: isBusiness(child.code) ? child.code : 'step.child_failed' } };
       }
@@ -100,7 +100,7 @@ export class Oracle {
           ...(item === undefined ? {} : { loop_item: item }),
           ...(index === undefined ? {} : { loop_index: index }),
         };
-        const value = evaluateCondition(String(fields['if']), variables);
+        const value = evaluateCondition(words(fields['if']), variables);
         const output = { branch: value ? 'then' : 'else', value };
         const list = (fields[output.branch] ?? []) as unknown as readonly StepConfig[];
         const result = list.length === 0 ? { ok: true as const, value: output } : this.#list(list, scope);
@@ -115,7 +115,7 @@ export class Oracle {
 
   #loop(fields: Fields, scope: Scope): { readonly result: Expected; readonly output?: Json } {
     const over = fields['over'] as Fields;
-    const items = (over['source'] === 'static' ? over['items'] : (scope.input as Fields)[String(over['path'])]) as Json[];
+    const items = (over['source'] === 'static' ? over['items'] : (scope.input as Fields)[words(over['path'])]) as Json[];
     const body = fields['steps'] as unknown as readonly StepConfig[];
     const results = items.map((item, index) => this.#list(body, { ...scope, item, index }));
     const failed = results.find((result) => !result.ok);
@@ -190,4 +190,9 @@ export function comparable(value: Json): Json {
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, BY_CHANCE.has(key) ? null : comparable(inner)]));
+}
+
+/** A field that the schema knows as text. */
+function words(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }

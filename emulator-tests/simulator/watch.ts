@@ -196,12 +196,7 @@ export class Watch {
       if (inLane && after.key !== `${other.key}.$join` && !isLive(other.state)) {
         this.broken('a container takes nothing in after its end', `${path} was created although ${other.key} is ${other.state}`);
       }
-      if (
-        after.type === '$join' &&
-        after.join?.reason === 'complete' &&
-        other.key.startsWith(`${after.join.ownerKey}`) &&
-        isLive(other.state)
-      ) {
+      if (after.type === '$join' && after.join?.reason === 'complete' && other.key.startsWith(after.join.ownerKey) && isLive(other.state)) {
         const lane = other.key.startsWith(`${after.join.ownerKey}[`) || other.key.startsWith(`${after.join.ownerKey}.`);
         const exception = other.key.startsWith(`${after.join.ownerKey}.onException.`);
         if (lane && !exception && other.key !== after.key)

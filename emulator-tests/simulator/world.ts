@@ -325,7 +325,7 @@ export class World {
     this.#flying.delete(invocation);
     if (error === undefined) return;
     if (!isOfTheWorld(error)) this.fail(new UnexpectedError(invocation.label, error));
-    this.say(`#${invocation.id} fails: ${error instanceof Error ? error.message : String(error)}`);
+    this.say(`#${invocation.id} fails: ${error instanceof Error ? error.message : 'no error'}`);
     this.#again(invocation.job);
   }
 
