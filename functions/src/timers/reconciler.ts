@@ -12,6 +12,7 @@ import { attend } from '../runner/attend.ts';
 import { attendReconciliation } from '../runner/reconciliation.ts';
 import { attendCompletion, attendRun } from '../runner/runs.ts';
 import type { Runtime } from '../runner/runtime.ts';
+import { alertUnattended, auditRuns, auditStateSchema } from './audit.ts';
 import { rollUp } from '../telemetry/metrics.ts';
 
 /** Documents taken from one shard of one collection in one go. */
@@ -82,7 +83,7 @@ export const dueHandlers: Readonly<Record<string, DueHandler>> = {
  */
 export async function reconcile(runtime: Runtime, handlers: Readonly<Record<string, DueHandler>> = dueHandlers): Promise<Tick> {
   // A read tells the database's time; only then is it known what is due.
-  await runtime.store.get([paths.reconciler]);
+  const before = (await runtime.store.get([paths.reconciler])).docs[0]?.data;
   const now = runtime.clock.now();
   let repaired = 0;
   let failed = 0;
@@ -109,7 +110,8 @@ export async function reconcile(runtime: Runtime, handlers: Readonly<Record<stri
     }
   }
   const tick = { at: now, repaired, failed, behind };
-  await runtime.store.commit([{ op: 'set', path: paths.reconciler, data: { v: 1, ...tick } }]);
+  const audit = await auditRuns(runtime, auditStateSchema.parse(before ?? {}), now);
+  await runtime.store.commit([{ op: 'set', path: paths.reconciler, data: { v: 1, ...tick, ...audit } }]);
   return tick;
 }
 
@@ -122,6 +124,7 @@ async function repair(runtime: Runtime, group: string, doc: Snapshot, handle: Du
     await runtime.store.commit([
       { op: 'update', path: doc.path, data: { due: dueField(doc.id, runtime.clock.now() + PUT_OFF_MS) }, ifUpdateTime: doc.updateTime },
     ]);
+    await alertUnattended(runtime, doc.path, error);
     throw error;
   }
 }
