@@ -15,10 +15,8 @@ import { attendCompletion, attendRun } from '../../functions/src/runner/runs.ts'
 import type { Definitions, PinnedVersion, Runtime } from '../../functions/src/runner/runtime.ts';
 import { createStepRegistry } from '../../functions/src/steps/index.ts';
 import { reconcile } from '../../functions/src/timers/reconciler.ts';
-import type { StepRecord } from '../../functions/src/model/step.ts';
 import type { Instance } from './instance.ts';
 import type { Outside } from './services.ts';
-import { Violation } from './violation.ts';
 import type { Doors, Invocation } from './jobs.ts';
 import type { World } from './world.ts';
 
@@ -50,7 +48,6 @@ export interface Office {
   world(): World;
   outside(): Outside;
   readonly known: KnownWorkflows;
-  readonly punctual: boolean;
 }
 
 export function createDoors(office: Office): Doors {
@@ -88,21 +85,10 @@ function runtimeOf(office: Office, instance: Instance, invocation: Invocation): 
     followers: [outside.follower(invocation)],
     observe: (event) => {
       if (event.kind === 'late_result') world.counters.operation('late result discarded');
-      else if (event.kind === 'repaired') repaired(office, event.path);
+      else if (event.kind === 'repaired') world.counters.operation('reconciler repaired');
       world.say(`#${invocation.id} ${event.kind}`);
     },
   };
-}
-
-function repaired(office: Office, path: string): void {
-  const { punctual } = office;
-  const { counters, store, now } = office.world();
-  counters.operation('reconciler repaired');
-  const step = store.peek(path)?.data as StepRecord | undefined;
-  if (!punctual || step?.state !== 'waiting' || step.wakeAt === undefined || step.wait?.kind === 'turn') return;
-  office.world().fail(
-    new Violation('a doorbell rings in time', `${path} (${step.wait?.kind ?? ''}) was ${now - step.wakeAt} ms late, and nobody had rung`),
-  );
 }
 
 /** Graph workflows by account (the same id in two accounts is two workflows), and the deployment's code workflows. */

@@ -19,7 +19,7 @@ export interface Doors {
 
 export type Job =
   | { readonly kind: 'trigger'; readonly snapshot: Snapshot; readonly complete: boolean; readonly tries: number }
-  | { readonly kind: 'task'; readonly ring: Ring; readonly tries: number }
+  | { readonly kind: 'task'; readonly ring: Ring; readonly tries: number; readonly first: boolean }
   | { readonly kind: 'reconcile' }
   /** A request to the API. Whoever sent it sends it again when it fails. */
   | { readonly kind: 'call'; readonly label: string; readonly handle: (runtime: Runtime) => Promise<void>; readonly tries: number }

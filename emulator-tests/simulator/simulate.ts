@@ -49,7 +49,7 @@ export async function runSeed(seed: number, options: SimulateOptions = {}): Prom
   const random = new SeededRandom(seed * 2 + 1);
   const scenario = options.scenario ?? drawScenario(random);
   const known = knownWorkflows(scenario, () => outside);
-  const world: World = new World(seed, createDoors({ world: () => world, outside: () => outside, known, punctual: scenario.punctual }), {
+  const world: World = new World(seed, createDoors({ world: () => world, outside: () => outside, known }), {
     ...options,
     reconcilerLagMs: scenario.punctual ? LAG_MS : 0,
     faults: { ...options.faults, ...(scenario.punctual ? punctualFaults : {}) },
@@ -64,6 +64,7 @@ export async function runSeed(seed: number, options: SimulateOptions = {}): Prom
       watch.created(snapshot);
       people.created(snapshot);
     },
+    heard: (step) => watch.heard(step),
     quiet: () => report(world, wakerProblems(new Standing(world.store))),
   };
   for (const account of scenario.accounts) people.settleIn(account);

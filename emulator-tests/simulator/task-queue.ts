@@ -26,6 +26,10 @@ export class GrpcError extends Error {
   }
 }
 
+export function stepOf({ accountId, runId, key }: Ring): string {
+  return `accounts/${accountId}/runs/${runId}/steps/${key}`;
+}
+
 export interface QueueWorld {
   now(): number;
   /** A task was accepted; when it rings, and how often, is up to the world. */
@@ -36,6 +40,8 @@ export interface QueueWorld {
 /** Cloud Tasks: a name is taken for a day after its task, and nothing may lie more than 30 days ahead. */
 export class TaskQueue {
   readonly #taken = new Map<string, number>();
+  /** By step: until when it is rung at the latest. */
+  readonly #until = new Map<string, number>();
   readonly #world: QueueWorld;
 
   constructor(world: QueueWorld) {
@@ -53,7 +59,15 @@ export class TaskQueue {
     if (at > now + MOST_AHEAD_MS) throw new GrpcError('INVALID_ARGUMENT: more than 30 days ahead', INVALID_ARGUMENT);
     this.#taken.set(task.name, Math.max(at, now) + TOMBSTONE_MS);
     const body = JSON.parse(Buffer.from(task.httpRequest.body, 'base64').toString()) as { readonly data: unknown };
-    this.#world.accepted(ringSchema.parse(body.data), at);
+    const ring = ringSchema.parse(body.data);
+    const step = stepOf(ring);
+    this.#until.set(step, Math.max(this.#until.get(step) ?? 0, at));
+    this.#world.accepted(ring, at);
+  }
+
+  /** The latest time for which a ring of the step was ever accepted. */
+  armedUntil(step: string): number {
+    return this.#until.get(step) ?? 0;
   }
 }
 

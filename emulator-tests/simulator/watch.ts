@@ -165,6 +165,7 @@ export class Watch {
     if (before === undefined) {
       if (runHasEnded) this.broken('nothing starts after the run ended', `${path} was created`);
       this.#stepCreated(change);
+      this.#armed(change);
       return;
     }
     if (!isLive(before.state)) {
@@ -180,6 +181,7 @@ export class Watch {
     this.#count(change);
     // What an operator orders need not wait for its time, its child or its event.
     if (change.ordered) return;
+    this.#armed(change);
     if (after.state !== 'cancelled') this.#time(change);
     this.#pause(change);
     this.#result(change);
@@ -203,6 +205,26 @@ export class Watch {
           this.broken('a join fires when its lanes have ended', `${path} fires while ${other.key} is ${other.state}`);
       }
     }
+  }
+
+  /** Timers are armed first: between the commit and a later ring the process may die. */
+  #armed({ path, before, after }: Change<StepRecord>): void {
+    if (after.state !== 'waiting' || after.wakeAt === undefined || after.wait?.kind === 'turn') return;
+    if (before?.state === 'waiting' && before.wakeAt === after.wakeAt) return;
+    const { queue, now } = this.#world;
+    // A far timer goes in hops: the first of them is enough, and may have been armed by an earlier try.
+    if (queue.armedUntil(path) < Math.min(after.wakeAt, now)) {
+      this.broken('a doorbell is armed before its commit', `${path} (${after.wait?.kind ?? ''}) waits until ${after.wakeAt - now} ms from now`);
+    }
+  }
+
+  /** Whoever answers a ring that came too early sees to it that there is another. */
+  heard(path: string): void {
+    const step = this.#world.store.peek(path)?.data as StepRecord | undefined;
+    const waits = step?.state === 'waiting' && (step.wakeAt ?? 0) > this.#world.now + 1_000;
+    const halted = this.#world.store.peek('system/control') !== undefined;
+    if (!waits || halted || (this.#world.rings.get(path) ?? 0) > 0) return;
+    this.broken('an early ring comes again', `${path} waits for ${(step.wakeAt ?? 0) - this.#world.now} ms more, and no ring is on its way`);
   }
 
   /** Judged by the database's clock, which is the world's. */

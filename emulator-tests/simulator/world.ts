@@ -12,7 +12,7 @@ import { Instance } from './instance.ts';
 import { accountOf, isOfTheWorld, labelOf, UnexpectedError } from './jobs.ts';
 import type { Doors, Gate, GateKind, Invocation, Job, Pending } from './jobs.ts';
 import { SeededRandom } from './random.ts';
-import { GrpcError, TaskQueue } from './task-queue.ts';
+import { GrpcError, stepOf, TaskQueue } from './task-queue.ts';
 
 export interface WorldOptions {
   readonly tracing?: boolean;
@@ -53,9 +53,13 @@ export class World {
     committed(invocation: Invocation, writes: readonly Write[]): void;
     created(snapshot: Snapshot): void;
     reads(invocation: Invocation, paths: readonly string[], query: Query | undefined): void;
+    /** A doorbell has been answered. */
+    heard(step: string): void;
     /** No handler is under way. */
     quiet(): void;
-  } = { committed: () => undefined, created: () => undefined, reads: () => undefined, quiet: () => undefined };
+  } = { committed: () => undefined, created: () => undefined, reads: () => undefined, heard: () => undefined, quiet: () => undefined };
+  /** By step: accepted rings that have not been heard yet. Lost ones stay. */
+  readonly rings = new Map<string, number>();
   deliveries = 0;
   operations = 0;
   failure: Error | undefined;
@@ -323,10 +327,19 @@ export class World {
     if (invocation.state === 'dead') return;
     invocation.state = 'done';
     this.#flying.delete(invocation);
-    if (error === undefined) return;
+    if (error === undefined) {
+      if (invocation.job.kind === 'task') this.#heard(invocation.job);
+      return;
+    }
     if (!isOfTheWorld(error)) this.fail(new UnexpectedError(invocation.label, error));
     this.say(`#${invocation.id} fails: ${error instanceof Error ? error.message : 'no error'}`);
     this.#again(invocation.job);
+  }
+
+  #heard({ ring, first }: Extract<Job, { kind: 'task' }>): void {
+    const step = stepOf(ring);
+    if (first) this.rings.set(step, (this.rings.get(step) ?? 0) - 1);
+    this.watch.heard(step);
   }
 
   /** Triggers and tasks are delivered again after a failure, until the platform gives up; callers call again. */
@@ -364,6 +377,8 @@ export class World {
 
   #ringLater(ring: Ring, at: number): void {
     const { random, faults, counters } = this;
+    const step = stepOf(ring);
+    this.rings.set(step, (this.rings.get(step) ?? 0) + 1);
     if (random.chance(faults.lostRing)) {
       counters.fault('lost ring');
       return;
@@ -371,10 +386,10 @@ export class World {
     const early = random.chance(faults.earlyRing);
     if (early) counters.fault('early ring');
     const when = early ? at - random.int(8_000) : at + random.int(2_000);
-    this.#push({ kind: 'task', ring, tries: 0 }, when);
+    this.#push({ kind: 'task', ring, tries: 0, first: true }, when);
     if (random.chance(faults.duplicate)) {
       counters.fault('duplicate ring');
-      this.#push({ kind: 'task', ring, tries: 0 }, when + random.int(30_000));
+      this.#push({ kind: 'task', ring, tries: 0, first: false }, when + random.int(30_000));
     }
   }
 

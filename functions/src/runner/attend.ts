@@ -34,6 +34,9 @@ export type Caller =
 /** A transition that lost its fence looks again; after this many times somebody else is making progress. */
 const LOOKS = 5;
 
+const AHEAD_MS = 2_000;
+const AHEAD_HOPS = 3;
+
 /**
  * The one entry point of triggers, doorbells and the reconciler: looks at the step as it is now and does the one thing that is
  * due, or nothing. Calling it twice, late or for nothing is harmless.
@@ -44,6 +47,7 @@ export async function attend(runtime: Runtime, ref: StepRef, caller: Caller): Pr
   let held = caller.kind === 'trigger' ? caller.held : undefined;
   for (let look = 0; look < LOOKS; look += 1) {
     held ??= await readStep(runtime, ref);
+    if (look === 0 && caller.kind === 'doorbell') await ringAgainIfAhead(runtime, ref, held, caller.hop);
     if (held === undefined) return;
     try {
       await act(runtime, held, caller);
@@ -53,6 +57,15 @@ export async function attend(runtime: Runtime, ref: StepRef, caller: Caller): Pr
       held = undefined;
     }
   }
+}
+
+/**
+ * Armed before the commit that it belongs to, a short doorbell may ring before it: nothing waits yet, and what begins to wait would
+ * find the name used. So the ring comes again, under a fresh name.
+ */
+async function ringAgainIfAhead(runtime: Runtime, ref: StepRef, held: Held | undefined, hop: number): Promise<void> {
+  const ahead = held === undefined || held.record.state === 'ready';
+  if (ahead && hop < AHEAD_HOPS) await runtime.doorbells.arm(ref, runtime.clock.now() + AHEAD_MS, hop + 1);
 }
 
 export async function readStep(runtime: Runtime, ref: StepRef): Promise<Held | undefined> {
