@@ -32,7 +32,7 @@ type Who = 'Approver' | 'Operator' | 'Admin';
 async function visit(who: Who, path: string, window?: Window): Promise<Watched> {
   const watched = await open(browser, at(path), window);
   await signIn(watched.page, who);
-  await watched.page.locator('h1').first().waitFor();
+  await watched.page.locator('#content h1').first().waitFor();
   return watched;
 }
 

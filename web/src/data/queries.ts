@@ -4,7 +4,7 @@ import type { RunStatus } from '@model/run.ts';
 import { liveStepStates } from '@model/step.ts';
 import { ID_FIELD, type ListSpec } from './live.ts';
 
-export const pageSize = { accounts: 50, members: 200, inbox: 50, notifications: 20, runs: 50, steps: 300 } as const;
+export const pageSize = { accounts: 50, members: 200, inbox: 50, notifications: 20, runs: 50, firstSteps: 100, steps: 300 } as const;
 
 /** What the runs are narrowed down to. */
 export interface RunFilter {
@@ -113,7 +113,8 @@ export const queries = {
       [ID_FIELD, 'asc'],
     ],
     ...(after === undefined ? {} : { startAfter: [after.createdAt, after.key] }),
-    limit: pageSize.steps,
+    // The first page is small, so that there is something to look at soon.
+    limit: after === undefined ? pageSize.firstSteps : pageSize.steps,
   }),
 
   /** What is going on now, wherever in the run it is. */

@@ -5,7 +5,7 @@ import type { RunRecord } from '@model/run.ts';
 import type { StepRecord } from '@model/step.ts';
 import { useLiveList } from '../data/live.ts';
 import { payloadText } from '../data/payload.ts';
-import { queries } from '../data/queries.ts';
+import { pageSize, queries } from '../data/queries.ts';
 import { stepShape } from '../data/shapes.ts';
 import { Changes } from '../inbox/evidence.tsx';
 import { useText } from '../text/text.tsx';
@@ -53,7 +53,7 @@ export function Compare({ run, steps }: { readonly run: RunRecord; readonly step
           ))}
         </tbody>
       </table>
-      {original.value.length >= 300 ? <p className="small soft">{words.firstSteps}</p> : null}
+      {original.value.length >= pageSize.firstSteps ? <p className="small soft">{words.firstSteps}</p> : null}
     </div>
   );
 }

@@ -19,14 +19,21 @@ import { factsOf } from './step-facts.ts';
 import { Target } from './waiting-panel.tsx';
 import styles from './run-page.module.css';
 
+interface DetailsProps {
+  readonly run: RunRecord;
+  readonly step: StepRecord;
+  /** False where the key is the title of what is around it. */
+  readonly titled?: boolean;
+}
+
 /** Everything that is known of one step. */
-export function StepDetails({ run, step }: { readonly run: RunRecord; readonly step: StepRecord }): ReactNode {
+export function StepDetails({ run, step, titled = true }: DetailsProps): ReactNode {
   const { t } = useText();
   const [asking, setAsking] = useState(false);
   return (
     <div className={styles['sections']}>
       <header className={styles['stepHead']}>
-        <h2>{step.key}</h2>
+        {titled ? <h2>{step.key}</h2> : null}
         <p>
           <StepBadge state={step.state} pill /> <span className="small soft">{t.run.type(step.type)}</span>
         </p>

@@ -68,7 +68,7 @@ export function StepsPane({ run, steps }: PaneProps): ReactNode {
       </div>
       {narrow ? (
         <Dialog open={search.step !== undefined} onClose={() => select(undefined)} title={search.step ?? ''} wide>
-          <Details run={run} state={linked.state} step={selected} />
+          <Details run={run} state={linked.state} step={selected} titled={false} />
         </Dialog>
       ) : (
         <aside className={styles['details']} aria-label={t.run.step}>
@@ -79,19 +79,18 @@ export function StepsPane({ run, steps }: PaneProps): ReactNode {
   );
 }
 
-function Details({
-  run,
-  state,
-  step,
-}: {
+interface DetailsProps {
   readonly run: RunRecord;
   readonly state: 'loading' | 'failed' | 'ready';
   readonly step: StepRecord | undefined;
-}): ReactNode {
+  readonly titled?: boolean;
+}
+
+function Details({ run, state, step, titled = true }: DetailsProps): ReactNode {
   const { t } = useText();
   if (state === 'loading') return <Loading lines={4} />;
   if (step === undefined) return <p className="soft">{t.run.stepMissing}</p>;
-  return <StepDetails key={step.key} run={run} step={step} />;
+  return <StepDetails key={step.key} run={run} step={step} titled={titled} />;
 }
 
 function useSelect(): (key: string | undefined) => void {

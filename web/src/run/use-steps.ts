@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useReducer, useRef, useState } from 'r
 import { isLive, type StepRecord } from '@model/step.ts';
 import { terminalRunStatuses, type RunRecord } from '@model/run.ts';
 import { listen, useLiveList, type Item, type Live } from '../data/live.ts';
-import { pageSize, queries } from '../data/queries.ts';
+import { queries } from '../data/queries.ts';
 import { stepShape } from '../data/shapes.ts';
 
 export interface Steps {
@@ -18,12 +18,13 @@ export interface Steps {
 }
 
 interface Page {
+  readonly limit: number;
   items: Live<readonly Item<StepRecord>[]>;
   stop: (() => void) | undefined;
 }
 
 /**
- * The steps of a run in pages of 300. A page is watched until it is full and everything in it has ended: from then on it cannot change,
+ * The steps of a run in pages of 300, the first of 100. A page is watched until it is full and everything in it has ended: from then on it cannot change,
  * so that a run of ten thousand steps costs what is looked at, not what there is.
  */
 export function useSteps(run: RunRecord, failedOnly: boolean): Steps {
@@ -40,18 +41,15 @@ export function useSteps(run: RunRecord, failedOnly: boolean): Steps {
     const before = pages.current.at(-1);
     const last = before?.items.state === 'ready' ? before.items.value.at(-1)?.value : undefined;
     if (before !== undefined && last === undefined) return;
-    const page: Page = { items: { state: 'loading' }, stop: undefined };
+    const query = queries.steps(accountId, runId, last === undefined ? undefined : { createdAt: last.createdAt, key: last.key });
+    const page: Page = { limit: query.limit, items: { state: 'loading' }, stop: undefined };
     pages.current.push(page);
-    page.stop = listen(
-      queries.steps(accountId, runId, last === undefined ? undefined : { createdAt: last.createdAt, key: last.key }),
-      stepShape,
-      (items) => {
-        page.items = items;
-        if (isSettled(items)) page.stop?.();
-        if (isFull(items)) setBeyond(true);
-        changed();
-      },
-    );
+    page.stop = listen(query, stepShape, (items) => {
+      page.items = items;
+      if (isSettled(page)) page.stop?.();
+      if (isFull(page)) setBeyond(true);
+      changed();
+    });
   }, [accountId, runId]);
 
   useEffect(() => {
@@ -64,7 +62,7 @@ export function useSteps(run: RunRecord, failedOnly: boolean): Steps {
 
   return useMemo(() => {
     const loaded = pages.current.flatMap((page) => (page.items.state === 'ready' ? page.items.value : []));
-    const lastPage = pages.current.at(-1)?.items;
+    const lastPage = pages.current.at(-1);
     const byKey = new Map(loaded.map((item) => [item.value.key, item.value]));
     // What is live or has failed may stand on a page that nobody has opened.
     for (const step of [...valuesOf(failed), ...valuesOf(live)]) byKey.set(step.key, newer(byKey.get(step.key), step));
@@ -82,17 +80,13 @@ export function useSteps(run: RunRecord, failedOnly: boolean): Steps {
   }, [failed, live, open, version]);
 }
 
-function isFull(items: Live<readonly Item<StepRecord>[]>): boolean {
-  return items.state === 'ready' && items.value.length >= pageSize.steps;
+function isFull({ items, limit }: Page): boolean {
+  return items.state === 'ready' && items.value.length >= limit;
 }
 
-function isSettled(items: Live<readonly Item<StepRecord>[]>): boolean {
-  return (
-    items.state === 'ready' &&
-    !items.fromCache &&
-    items.value.length >= pageSize.steps &&
-    items.value.every((item) => !isLive(item.value.state))
-  );
+function isSettled(page: Page): boolean {
+  const { items } = page;
+  return isFull(page) && items.state === 'ready' && !items.fromCache && items.value.every((item) => !isLive(item.value.state));
 }
 
 function valuesOf(live: Live<readonly Item<StepRecord>[]>): readonly StepRecord[] {

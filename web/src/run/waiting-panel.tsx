@@ -72,12 +72,13 @@ function Reason({ run, reason, step }: ReasonProps): ReactNode {
     sayReason(reason, t),
     lasted < MOMENT_MS ? words.sinceMoment : words.since(format.duration(lasted)),
     ...(reason.until === undefined ? [] : [words.until(format.moment(reason.until, now))]),
-    ...(reason.then === undefined || reason.until === undefined ? [] : [t.engine.say(reason.then)]),
   ];
+  const then = reason.then === undefined || reason.until === undefined ? '' : `; ${t.engine.say(reason.then)}`;
   return (
     <li>
       <span>
         {parts.join(', ')}
+        {then}
         {'. '}
         {reason.stepKey === undefined ? null : (
           <Link to="/a/$accountId/runs/$runId" params={{ accountId, runId: run.runId }} search={{ step: reason.stepKey }}>

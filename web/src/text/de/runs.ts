@@ -128,7 +128,7 @@ export const run: Catalogue['run'] = {
     kept: 'behalten',
     showDifference: 'Unterschied zeigen',
     onlyDifferences: 'Nur Unterschiede',
-    firstSteps: 'Verglichen werden die ersten 300 Schritte beider Läufe.',
+    firstSteps: 'Verglichen werden die ersten 100 Schritte beider Läufe.',
   },
   graph: {
     label: 'Ablauf als Graph',

@@ -78,7 +78,7 @@ export const run = {
     kept: 'kept',
     showDifference: 'Show the difference',
     onlyDifferences: 'Differences only',
-    firstSteps: 'The first 300 steps of each run are compared.',
+    firstSteps: 'The first 100 steps of each run are compared.',
   },
   graph: {
     label: 'Workflow as a graph',
