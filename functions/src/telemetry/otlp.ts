@@ -17,9 +17,9 @@ export function otlpSink(config: OtlpConfig): SpanSink {
   return {
     async send(spans) {
       exporting ??= load(config);
-      const { record, flush } = await exporting;
-      for (const span of spans) record(span);
-      await flush();
+      const exporter = await exporting;
+      for (const span of spans) exporter.record(span);
+      await exporter.flush();
     },
   };
 }

@@ -172,7 +172,7 @@ function llmCall({ model, responseModel, at, latencyMs, usage, finishReason, req
     attributes: {
       'gen_ai.operation.name': 'chat',
       'gen_ai.request.model': asked,
-      ...(responseModel == null ? {} : { 'gen_ai.response.model': responseModel }),
+      ...(responseModel === null || responseModel === undefined ? {} : { 'gen_ai.response.model': responseModel }),
       ...(requestId === undefined ? {} : { 'gen_ai.response.id': requestId }),
       ...(finishReason === undefined ? {} : { 'gen_ai.response.finish_reasons': [finishReason] }),
       ...(usage?.inputTokens === undefined ? {} : { 'gen_ai.usage.input_tokens': usage.inputTokens }),

@@ -1,4 +1,3 @@
-import type { Json } from '../engine/json.ts';
 import { byteLength } from '../engine/json.ts';
 import type { Store } from '../ledger/store.ts';
 import { paths } from '../model/paths.ts';
@@ -110,7 +109,7 @@ function brief(error: { readonly code: string; readonly message: string } | unde
 /** Stores the tree below the run, as text: `runs/{id}/trace/tree`. What does not fit is left out further. */
 export async function storeTree(store: Store, run: RunRecord, steps: readonly StepRecord[]): Promise<void> {
   for (let most = FIRST + LAST; most >= 1; most = Math.floor(most / 4)) {
-    const json = JSON.stringify(traceTree(run, steps, most) as unknown as Json);
+    const json = JSON.stringify(traceTree(run, steps, most));
     if (byteLength(json) > TREE_MAX_BYTES) continue;
     const data = { v: 1, json, ...(run.expiresAt === undefined ? {} : { expiresAt: run.expiresAt }) };
     await store.commit([{ op: 'set', path: paths.trace(run.accountId, run.runId), data }]);
