@@ -4,7 +4,7 @@ import type { RunRecord, RunStatus } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
 
 /** What of a run decides which commands it takes. */
-export type CommandRun = Pick<RunRecord, 'status' | 'reconciliation' | 'deadlineAt'>;
+export type CommandRun = Pick<RunRecord, 'status' | 'reconciliation' | 'deadlineAt' | 'erasedAt'>;
 
 /** What of a step decides it. */
 export type CommandStep = Pick<StepRecord, 'state' | 'type' | 'gate' | 'wait'>;
@@ -60,6 +60,7 @@ export function legalCommands(run: CommandRun, step?: CommandStep): readonly Com
 export function verdictOn(kind: CommandKind, run: CommandRun, step: CommandStep | undefined): Verdict {
   const row = rows[run.status];
   if (!row.takes.includes(kind)) return no(row.otherwise);
+  if (run.erasedAt !== undefined && kind !== 'accept_mismatch') return no('what the run carried has been erased');
   switch (kind) {
     case 'pause':
       return yes('nothing begins until the run is resumed; timers keep their time');

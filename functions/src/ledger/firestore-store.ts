@@ -1,4 +1,4 @@
-import { FieldValue, Timestamp } from '@google-cloud/firestore';
+import { FieldPath, FieldValue, Timestamp } from '@google-cloud/firestore';
 import type {
   DocumentReference,
   DocumentSnapshot,
@@ -138,6 +138,9 @@ function buildQuery(db: Firestore, query: Query): FirestoreQuery {
   let built: FirestoreQuery = typeof query.from === 'string' ? db.collection(query.from) : db.collectionGroup(query.from.group);
   for (const [field, op, value] of query.where) built = built.where(field, op, value);
   for (const [field, direction] of query.orderBy ?? []) built = built.orderBy(field, direction);
+  if (query.startAfter !== undefined) {
+    built = built.orderBy(FieldPath.documentId(), query.orderBy?.at(-1)?.[1] ?? 'asc').startAfter(...query.startAfter);
+  }
   return built.limit(query.limit);
 }
 

@@ -23,7 +23,18 @@ export function selected<D extends Candidate>(docs: readonly D[], query: Query):
       const order = comparePaths(a.path, b.path);
       return direction === 'asc' ? order : -order;
     })
+    .filter((doc) => query.startAfter === undefined || isAfter(doc, query.startAfter, query.orderBy ?? []))
     .slice(0, query.limit);
+}
+
+/** Whether the document comes after the one that the values and the id at their end stand for. */
+function isAfter({ path, data }: Candidate, values: readonly (string | number)[], orders: readonly Order[]): boolean {
+  for (const [i, [field, direction]] of orders.entries()) {
+    const order = compareValues(own(data, field) ?? null, values[i] ?? null);
+    if (order !== 0) return direction === 'asc' ? order > 0 : order < 0;
+  }
+  const order = compareTexts(path.slice(path.lastIndexOf('/') + 1), String(values.at(-1)));
+  return (orders.at(-1)?.[1] ?? 'asc') === 'asc' ? order > 0 : order < 0;
 }
 
 /** The stated orders, then the fields that ranges are asked of, in the last direction. */

@@ -3,6 +3,7 @@ import { KilnError } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import type { RunRecord, StartedBy } from '../model/run.ts';
 import { dueField } from './due.ts';
+import { starterTag } from '../engine/tags.ts';
 import { runTraceparent } from '../engine/trace-context.ts';
 import { storePayload } from './payloads.ts';
 import { ATTEND_WITHIN_MS } from './steps.ts';
@@ -47,6 +48,7 @@ export function newRunWrites(start: NewRun): readonly Write[] {
     input: stored.payload,
     startedBy: start.startedBy,
     createdAt: start.now,
+    tags: [starterTag(start.startedBy)],
     chainDepth: depth,
     ...(start.parent === undefined ? {} : { parent: start.parent }),
     ...(start.startKey === undefined ? {} : { startKey: start.startKey }),

@@ -63,6 +63,8 @@ export interface Query {
   readonly from: string | { readonly group: string };
   readonly where: readonly Filter[];
   readonly orderBy?: readonly (readonly [field: string, direction: 'asc' | 'desc'])[];
+  /** The page after a document of a collection: its values of the ordering fields, then its id. */
+  readonly startAfter?: readonly (string | number)[];
   /** Every query is bounded. */
   readonly limit: number;
 }

@@ -168,6 +168,9 @@ export function checkQuery(query: Query): void {
   if (collection === '' || (isGroup ? collection.includes('/') : collection.split('/').length % 2 === 0)) {
     throw new StoreRefusal(`"${collection}" is not the ${isGroup ? 'id' : 'path'} of a collection`);
   }
+  if (query.startAfter !== undefined && (isGroup || query.startAfter.length !== (query.orderBy?.length ?? 0) + 1)) {
+    throw new StoreRefusal('a page begins after a document of one collection: a value for each ordering field, and the id');
+  }
   if (!Number.isInteger(query.limit) || query.limit < 1) throw new StoreRefusal('a query has a limit of at least 1');
   for (const [field, op, value] of query.where) {
     if (op === 'in' && (!Array.isArray(value) || value.length < 1 || value.length > IN_MAX)) {

@@ -78,6 +78,8 @@ export const runRecordSchema = z.strictObject({
   traceparent: z.string().optional(),
   /** Pre-flight's resolved context documents, as JSON text. */
   context: z.string().optional(),
+  /** When everything that the run carried was taken out of it. */
+  erasedAt: z.number().optional(),
   due: z.string().optional(),
   expiresAt: z.number().optional(),
 });

@@ -1,4 +1,5 @@
 import type { Json } from '../engine/json.ts';
+import { starterTag, tagOf } from '../engine/tags.ts';
 import { resolveTemplates } from '../engine/templates.ts';
 import type { Definition } from '../model/definition.ts';
 import type { RunRecord } from '../model/run.ts';
@@ -25,11 +26,9 @@ export function describedBy(
     ...(businessKey === undefined ? {} : { businessKey: filled(businessKey) }),
     ...(described === undefined
       ? {}
-      : { attributes: described, tags: Object.entries(described).map(([name, value]) => tagOf(name, value)) }),
+      : {
+          attributes: described,
+          tags: [starterTag(run.startedBy), ...Object.entries(described).map(([name, value]) => tagOf(name, value))],
+        }),
   };
-}
-
-/** One attribute as it is searched for. */
-export function tagOf(name: string, value: string): string {
-  return `${name}=${value}`;
 }

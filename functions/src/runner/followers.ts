@@ -1,4 +1,5 @@
 import { alertFailure, queueBusinessException } from '../ledger/exceptions.ts';
+import { scheduleExpiry } from '../ledger/retention.ts';
 import { countRun } from '../telemetry/metrics.ts';
 import { storeTree } from '../telemetry/trace-tree.ts';
 import { declaredOf } from './declared.ts';
@@ -9,6 +10,7 @@ import type { RunFollower } from './runtime.ts';
 export const operationFollowers: readonly RunFollower[] = [
   followReconciliation,
   queueBusinessException,
+  scheduleExpiry,
   async (runtime, run) => alertFailure(runtime, run, (await declaredOf(runtime, run))?.declared.alerts?.onFailure === true),
   (runtime, run) =>
     countRun(runtime, run, async (steps) => {

@@ -56,6 +56,26 @@ export function queries(bench: OpenBench): void {
     await expect(found(b, { where: [['x', 'in', []]] })).rejects.toThrow(StoreRefusal);
   });
 
+  test('a page begins after a document, also among equals', async () => {
+    const b = bench();
+    await Promise.all(['a', 'b', 'c', 'd', 'e'].map((id) => b.put(id, { x: id === 'e' ? 2 : 1 })));
+    const pages = async (direction: 'asc' | 'desc'): Promise<string[]> => {
+      const all: string[] = [];
+      let startAfter: (string | number)[] | undefined;
+      for (;;) {
+        const query: Query = { from: b.collection, where: [['x', '<', 9]], orderBy: [['x', direction]], limit: 2 };
+        const { docs } = await b.store.query(startAfter === undefined ? query : { ...query, startAfter });
+        all.push(...docs.map((doc) => doc.id));
+        const last = docs.at(-1);
+        if (last === undefined || docs.length < 2) return all;
+        startAfter = [Number(last.data['x']), last.id];
+      }
+    };
+    expect(await pages('asc')).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(await pages('desc')).toEqual(['e', 'd', 'c', 'b', 'a']);
+    await expect(found(b, { orderBy: [['x', 'asc']], startAfter: [1] })).rejects.toThrow(StoreRefusal);
+  });
+
   test('array-contains finds members of lists, not parts of texts', async () => {
     const b = bench();
     await Promise.all([b.put('a', { x: ['p', 'q'] }), b.put('b', { x: ['q'] }), b.put('c', { x: 'p' }), b.put('d', { x: [] })]);

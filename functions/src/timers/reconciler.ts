@@ -2,8 +2,10 @@ import { decideApproval } from '../ledger/approvals.ts';
 import { dueField, dueRanges } from '../ledger/due.ts';
 import { attendCommand } from '../ledger/commands.ts';
 import { attendEvent } from '../ledger/events.ts';
+import { attendJob } from '../ledger/jobs.ts';
 import { attendOutbox } from '../ledger/outbox.ts';
 import { attendRequest } from '../ledger/requests.ts';
+import { attendExpiry } from '../ledger/retention.ts';
 import { attendWatch } from '../ledger/watches.ts';
 import { attendSchedule } from '../ledger/schedules.ts';
 import type { Snapshot } from '../ledger/store.ts';
@@ -66,6 +68,8 @@ export const dueHandlers: Readonly<Record<string, DueHandler>> = {
     return attendSchedule(runtime, accountId, scheduleId);
   },
   watches: attendWatch,
+  jobs: attendJob,
+  expiries: attendExpiry,
   metrics: rollUp,
   reconciliations: (runtime, { path }) => {
     const [, accountId = '', , runId = ''] = path.split('/');

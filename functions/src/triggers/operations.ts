@@ -8,6 +8,7 @@ import type { Runtime } from '../runner/runtime.ts';
 import { parseDefinition, checkDefinition } from '../engine/preflight.ts';
 import { indexDefinition } from '../engine/definition-index.ts';
 import type { Operation } from './api.ts';
+import { operatingOperations } from './operating.ts';
 import { peopleOperations } from './people-operations.ts';
 import { worldOperations } from './world-operations.ts';
 
@@ -25,6 +26,7 @@ const definitionInput = z.strictObject({ definition: z.json(), note: z.string().
 
 /** Every op of the callable, with the roles that may use it. */
 export const operations: Readonly<Record<string, Operation>> = {
+  ...operatingOperations,
   ...peopleOperations,
   ...worldOperations,
   start: {

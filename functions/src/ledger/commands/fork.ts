@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { verdictOn } from '../../engine/legal-commands.ts';
 import { canonicalJson, digest, parseJson } from '../../engine/json.ts';
 import type { Json } from '../../engine/json.ts';
 import { KilnError } from '../../model/errors.ts';
@@ -89,6 +90,8 @@ async function goOn(
 ): Promise<void> {
   if (run.kind === 'code') return goOnCode(order, run, version, edited);
   const { runtime, ref, command } = order;
+  const legal = verdictOn(command.kind, run, step);
+  if (!legal.allowed) throw new KilnError('command.refused', legal.reason);
   const runId = forkedId(order);
   const pinned = await pinnedVersion(order, run, version);
   const index = await runtime.definitions.get(ref.accountId, run.workflowId, pinned.version);

@@ -1,0 +1,174 @@
+import { digest } from '../engine/json.ts';
+import { paths } from '../model/paths.ts';
+import type { RunRef } from '../model/paths.ts';
+import type { Payload } from '../model/payload.ts';
+import type { RunRecord } from '../model/run.ts';
+import { stepRecordSchema } from '../model/step.ts';
+import type { StepRecord } from '../model/step.ts';
+import { stepPath } from './steps.ts';
+import { remove } from './store.ts';
+import type { Query, Snapshot, Store, Write } from './store.ts';
+
+const PAGE = 200;
+const ERASED = '{"erased":true}';
+
+/** What stands where a value was: its size and digest still prove what it had been. */
+function erased({ size, digest: of }: Payload): Payload {
+  return { size, digest: of, json: ERASED };
+}
+
+/**
+ * Takes everything that a run carried out of its documents: inputs, outputs, details, journals, what approvers were shown and
+ * what events said. What happened, when and by whom stays. Only for runs that have ended. Repeated, it changes nothing more.
+ */
+export async function erasePayloads(store: Store, run: RunRecord, now: number): Promise<void> {
+  const { accountId, runId } = run;
+  await eachPage(store, stepsFrom(run), async (docs) => {
+    const writes = docs.map((doc) => eraseStep(stepRecordSchema.parse(doc.data)));
+    await store.commit(writes);
+    await eraseRequests(
+      store,
+      docs.map((doc) => stepRecordSchema.parse(doc.data)),
+    );
+  });
+  for (const name of ['payloads', 'journal', 'trace', 'answers', 'corrections'])
+    await deleteAll(store, `${paths.run(accountId, runId)}/${name}`);
+  const error =
+    run.error === undefined
+      ? {}
+      : {
+          error: {
+            code: run.error.code,
+            class: run.error.class,
+            message: '',
+            ...(run.error.stepKey === undefined ? {} : { stepKey: run.error.stepKey }),
+          },
+        };
+  const data = {
+    input: erased(run.input),
+    ...(run.output === undefined ? {} : { output: erased(run.output) }),
+    ...error,
+    context: remove,
+    problems: remove,
+    businessKey: remove,
+    attributes: remove,
+    tags: remove,
+    erasedAt: now,
+  };
+  await store.commit([{ op: 'update', path: paths.run(accountId, runId), data }]);
+}
+
+function eraseStep(step: StepRecord): Write {
+  const data = {
+    ...(step.input === undefined ? {} : { input: erased(step.input) }),
+    ...(step.output === undefined ? {} : { output: erased(step.output) }),
+    editedInput: remove,
+    details: remove,
+    baton: remove,
+    turnError: remove,
+    attempts: step.attempts.map(({ error: _error, ...attempt }) => attempt),
+    ...(step.error === undefined ? {} : { error: { code: step.error.code, class: step.error.class, message: '' } }),
+  };
+  return { op: 'update', path: stepPath(step), data };
+}
+
+/** What was shown to approvers, and what they said about it. */
+async function eraseRequests(store: Store, steps: readonly StepRecord[]): Promise<void> {
+  for (const { accountId, wait } of steps) {
+    if (wait?.kind !== 'approval') continue;
+    const path = paths.approval(accountId, wait.approvalId);
+    const { docs } = await store.get([path]);
+    const shown = docs[0]?.data['shown'] as Payload | undefined;
+    if (shown === undefined) continue;
+    await store.commit([{ op: 'update', path, data: { title: 'erased', shown: erased(shown), effect: remove, form: remove } }]);
+    const decisions = await store.query({ from: paths.decisions(accountId, wait.approvalId), where: [], limit: PAGE });
+    if (decisions.docs.length === 0) continue;
+    await store.commit(
+      decisions.docs.map(({ path: decision }) => ({ op: 'update', path: decision, data: { comment: remove, values: remove } })),
+    );
+  }
+}
+
+/** Deletes what of a run is not the record of what people did. */
+export async function deleteSteps(store: Store, ref: RunRef): Promise<void> {
+  for (const name of ['steps', 'joins', 'states', 'consumed', 'marks'])
+    await deleteAll(store, `${paths.run(ref.accountId, ref.runId)}/${name}`);
+  await store.commit([
+    { op: 'delete', path: paths.completion(ref.accountId, ref.runId) },
+    { op: 'delete', path: paths.reconciliation(ref.accountId, ref.runId) },
+  ]);
+}
+
+/** Deletes the rest: history, commands, requests with their decisions, and the run itself. */
+export async function deleteRun(store: Store, ref: RunRef): Promise<void> {
+  const { accountId, runId } = ref;
+  for (;;) {
+    const { docs } = await store.query({ from: paths.approvals(accountId), where: [['runId', '==', runId]], limit: PAGE });
+    for (const { id, path } of docs) {
+      await deleteAll(store, paths.decisions(accountId, id));
+      await deleteAll(store, paths.verdicts(accountId, id));
+      await store.commit([{ op: 'delete', path }]);
+    }
+    if (docs.length < PAGE) break;
+  }
+  for (const name of ['history', 'commands']) await deleteAll(store, `${paths.run(accountId, runId)}/${name}`);
+  await store.commit([
+    { op: 'delete', path: paths.exception(accountId, runId) },
+    { op: 'delete', path: paths.run(accountId, runId) },
+  ]);
+}
+
+async function deleteAll(store: Store, collection: string): Promise<void> {
+  for (;;) {
+    const { docs } = await store.query({ from: collection, where: [], limit: PAGE });
+    if (docs.length > 0) await store.commit(docs.map(({ path }) => ({ op: 'delete', path })));
+    if (docs.length < PAGE) return;
+  }
+}
+
+function stepsFrom({ accountId, runId }: RunRef): (after: string) => Query {
+  return (after) => ({ from: paths.steps(accountId, runId), where: [['key', '>', after]], orderBy: [['key', 'asc']], limit: PAGE });
+}
+
+async function eachPage(store: Store, query: (after: string) => Query, work: (docs: readonly Snapshot[]) => Promise<void>): Promise<void> {
+  for (let after = ''; ;) {
+    const { docs } = await store.query(query(after));
+    if (docs.length > 0) await work(docs);
+    if (docs.length < PAGE) return;
+    after = String(docs.at(-1)?.data['key']);
+  }
+}
+
+/** Everything of a run as lines of JSON, for keeping it elsewhere before it is deleted. */
+export async function exportRun(store: Store, ref: RunRef): Promise<{ readonly text: string; readonly digest: string }> {
+  const run = paths.run(ref.accountId, ref.runId);
+  const lines: string[] = [];
+  const { docs } = await store.get([run]);
+  for (const doc of docs) if (doc !== undefined) lines.push(lineOf(doc));
+  for (const name of ['steps', 'payloads', 'journal', 'states', 'history', 'commands']) {
+    // Ordered by the field that each of them has; parts of payloads are few.
+    const order = orders[name];
+    for (let after: string | number = order?.from ?? ''; ;) {
+      const found = await store.query(
+        order === undefined
+          ? { from: `${run}/${name}`, where: [], limit: EXPORT_MAX }
+          : { from: `${run}/${name}`, where: [[order.field, '>', after]], orderBy: [[order.field, 'asc']], limit: PAGE },
+      );
+      lines.push(...found.docs.map(lineOf));
+      if (order === undefined || found.docs.length < PAGE) break;
+      after = found.docs.at(-1)?.data[order.field] as string | number;
+    }
+  }
+  const text = `${lines.join('\n')}\n`;
+  return { text, digest: digest(text) };
+}
+
+const EXPORT_MAX = 5_000;
+const orders: Readonly<Record<string, { readonly field: string; readonly from: string | number } | undefined>> = {
+  steps: { field: 'key', from: '' },
+  history: { field: 'n', from: 0 },
+};
+
+function lineOf({ path, data }: Snapshot): string {
+  return JSON.stringify({ path, data });
+}
