@@ -133,6 +133,18 @@ describe('a graph run on Firestore', () => {
   });
 });
 
+test('D4 no two functions watch one document, and nothing is told apart by an event’s id', async () => {
+  const watched = kiln.host.functions.flatMap((fn) => (fn.kind === 'document' ? [fn.document] : []));
+  expect(watched.length).toBeGreaterThanOrEqual(8);
+  expect(new Set(watched).size).toBe(watched.length);
+  await kiln.publish('twice', [value('x', 1)]);
+  const run = await kiln.ended(await kiln.begin('twice'));
+  const stored = JSON.stringify(
+    (await kiln.host.firestore().collection(`accounts/acme/runs/${run.runId}/steps`).get()).docs.map((doc) => doc.data()),
+  );
+  expect(stored).not.toContain('eventId');
+});
+
 describe('what a step costs, counted at the wire', () => {
   const counted = async (definition: readonly object[]): Promise<{ writes: number; reads: number; invocations: number }> => {
     const id = `cost${String(definition.length)}${(definition[0] as { type: string }).type}`;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { indexDefinition } from '../engine/definition-index.ts';
 import type { Json } from '../engine/json.ts';
@@ -13,6 +13,7 @@ import { stepRecordSchema } from '../model/step.ts';
 import { ActionRegistry, defineAction } from '../steps/action-registry.ts';
 import { createStepRegistry } from '../steps/index.ts';
 import { MemoryHost } from '../testing/memory-host.ts';
+import { reconcile } from '../timers/reconciler.ts';
 import { attend } from './attend.ts';
 import type { CodePlanner } from './code-planner.ts';
 import { attendCompletion, attendRun, startRun } from './runs.ts';
@@ -50,6 +51,16 @@ const flaky = defineAction({
   },
 });
 
+/** Calls under way; a test lets each go. */
+const heldCalls: ((output: Json) => void)[] = [];
+const heldBack = defineAction({
+  name: 'held',
+  input: z.looseObject({}),
+  output: z.json(),
+  idempotent: true,
+  run: () => new Promise<Json>((resolve) => void heldCalls.push(resolve)),
+});
+
 function host(definitions: Record<string, unknown>): MemoryHost {
   const parsed = new Map(
     Object.entries(definitions).map(([id, steps]) => {
@@ -58,6 +69,7 @@ function host(definitions: Record<string, unknown>): MemoryHost {
     }),
   );
   calls.length = 0;
+  heldCalls.length = 0;
   return new MemoryHost({
     now: 1_800_000_000_000,
     ring: (runtime, ref, hop) => attend(runtime, ref, { kind: 'doorbell', hop }),
@@ -83,7 +95,7 @@ function host(definitions: Record<string, unknown>): MemoryHost {
         latest: () => Promise.resolve({ kind: 'graph', version: 1, hash: 'h' }),
       },
       stepTypes: createStepRegistry(),
-      services: { actions: new ActionRegistry([echo, flaky]) },
+      services: { actions: new ActionRegistry([echo, flaky, heldBack]) },
       code: noCode,
       control: { halted: () => Promise.resolve(false) },
       deliveries: {},
@@ -309,5 +321,105 @@ describe('a graph run', () => {
   test('runs that start runs end at depth 8', async () => {
     const h = host({ wf: [{ id: 's', type: 'subworkflow', workflow: 'wf' }] });
     expect(runOf(h, await run(h, 'wf'))).toMatchObject({ status: 'failed', error: { code: 'step.child_failed' } });
+  });
+});
+
+describe('deliveries that are doubled, late, early or lost', () => {
+  const dump = (h: MemoryHost): string => JSON.stringify([...h.store.all()].map(({ path, data }) => [path, data]));
+
+  test('D3 D5 every trigger again, later and out of order, changes nothing', async () => {
+    const h = host({
+      wf: [
+        { id: 'fan', type: 'parallel', branches: { a: [{ id: 'x', type: 'action', action: 'echo', inputs: { n: 1 } }], b: [t('y', 2)] } },
+        { id: 'z', type: 'action', action: 'echo', inputs: { n: 2 } },
+      ],
+    });
+    const id = await run(h, 'wf');
+    expect(runOf(h, id).status).toBe('completed');
+    const before = dump(h);
+    const called = calls.length;
+    // What a late copy of the event carries: the step as it was when it was created.
+    const copies = Object.keys(stepsOf(h, id)).map((key) => {
+      const now = stepRecordSchema.parse(h.store.peek(paths.step(account, id, key))?.data);
+      const { endedAt: _e, startedAt: _s, output: _o, ...rest } = now;
+      return { record: { ...rest, state: 'ready' as const, attempt: 0, attempts: [] }, updateTime: '1' };
+    });
+    for (const held of copies.reverse()) await attend(h.runtime, held.record, { kind: 'trigger', held });
+    await attendRun(h.runtime, { accountId: account, runId: id });
+    await h.settle();
+    expect(dump(h)).toBe(before);
+    expect(calls.length).toBe(called);
+  });
+
+  test('D8 a wake for nothing does not start a step that is under way', async () => {
+    const h = host({ wf: [{ id: 'slow', type: 'action', action: 'held' }] });
+    const { runId } = await startRun(h.runtime, { accountId: account, workflowId: 'wf', input: {}, startedBy: { kind: 'user', id: 'u' } });
+    const settled = h.settle();
+    await vi.waitFor(() => expect(stepsOf(h, runId)).toEqual({ slow: 'running' }));
+    const ref = { accountId: account, runId, key: 'slow' };
+    await attend(h.runtime, ref, { kind: 'trigger' });
+    await attend(h.runtime, ref, { kind: 'reconciler' });
+    expect(heldCalls).toHaveLength(1);
+    heldCalls[0]?.('done');
+    await settled;
+    expect(runOf(h, runId)).toMatchObject({ status: 'completed', value: 'done' });
+    expect(stepRecordSchema.parse(h.store.peek(paths.step(account, runId, 'slow'))?.data).attempt).toBe(1);
+  });
+
+  test('D10 a step whose attempts never come back is counted, and fails with that reason', async () => {
+    const h = host({ wf: [{ id: 'killed', type: 'action', action: 'held', retry: { maxAttempts: 2 } }] });
+    const { runId } = await startRun(h.runtime, { accountId: account, workflowId: 'wf', input: {}, startedBy: { kind: 'user', id: 'u' } });
+    void h.settle();
+    const ref = { accountId: account, runId, key: 'killed' };
+    for (const attempts of [1, 2]) {
+      await vi.waitFor(() => expect(heldCalls).toHaveLength(attempts));
+      h.leap(10 * 60_000);
+      await attend(h.runtime, ref, { kind: 'reconciler' });
+      h.leap(60_000);
+      // The next attempt begins, and never comes back either; nobody waits for it.
+      void attend(h.runtime, ref, { kind: 'reconciler' });
+    }
+    await vi.waitFor(() => expect(runOf(h, runId)).toMatchObject({ status: 'failed', error: { code: 'step.exceeds_limit' } }));
+  });
+
+  test('R6 a wait whose doorbell was lost is woken by the reconciler', async () => {
+    const h = host({ wf: [{ id: 'w', type: 'wait', for: '1h' }, t('end', 'awake')] });
+    const id = await run(h, 'wf');
+    h.loseRings();
+    h.leap(61 * 60_000);
+    await reconcile(h.runtime);
+    await h.settle();
+    expect(runOf(h, id).value).toBe('awake');
+  });
+
+  test('T5 a ring that comes early is armed again under a fresh name, and the run wakes in time', async () => {
+    const h = host({ wf: [{ id: 'w', type: 'wait', for: '1h' }] });
+    const id = await run(h, 'wf');
+    await attend(h.runtime, { accountId: account, runId: id, key: 'w' }, { kind: 'doorbell', hop: 0 });
+    expect(stepsOf(h, id)).toEqual({ w: 'waiting' });
+    await h.advance(59 * 60_000);
+    expect(stepsOf(h, id)).toEqual({ w: 'waiting' });
+    await h.advance(60_000);
+    expect(stepsOf(h, id)).toEqual({ w: 'succeeded' });
+  });
+
+  test('F2 a loop over 10,000 items runs them all, or is refused before it begins with the limit named', async () => {
+    const loop = {
+      id: 'each',
+      type: 'loop',
+      concurrency: 50,
+      over: { source: 'workflowInput', path: 'items' },
+      collect: 'none',
+      steps: [t('x', '{{loop_index}}')],
+    };
+    const items = Array.from({ length: 10_000 }, (_, i) => i);
+    const refused = host({ wf: [loop] });
+    const small = await run(refused, 'wf', { items });
+    expect(runOf(refused, small)).toMatchObject({ status: 'failed', error: { code: 'run.too_many_steps' } });
+    expect(Object.keys(stepsOf(refused, small))).toEqual(['each']);
+    const h = host({ wf: { steps: [loop], limits: { maxSteps: 50_000 } } });
+    const id = await run(h, 'wf', { items });
+    expect(runOf(h, id)).toMatchObject({ status: 'completed', value: { count: 10_000 } });
+    expect(Object.values(stepsOf(h, id)).filter((state) => state === 'succeeded')).toHaveLength(10_002);
   });
 });

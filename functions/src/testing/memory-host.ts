@@ -117,6 +117,11 @@ export class MemoryHost {
     this.#now = until;
   }
 
+  /** Moves the clock and rings nothing: what is due now is for others to find. */
+  leap(ms: number): void {
+    this.#now += ms;
+  }
+
   /** Forgets every doorbell that is armed: only the reconciler is left. */
   loseRings(): void {
     this.#rings = [];
