@@ -50,13 +50,16 @@ export interface Office {
   readonly known: KnownWorkflows;
 }
 
+/** What the deployed trigger of a new document does; `complete` is false where the event was too large to carry the document. */
+export function openDoor(runtime: Runtime, snapshot: Snapshot, complete = true): Promise<void> {
+  const door = doors[snapshot.path.split('/').at(-2) ?? ''];
+  return door === undefined ? Promise.resolve() : door(runtime, idsOf(snapshot.path), complete ? snapshot : undefined);
+}
+
 export function createDoors(office: Office): Doors {
   return {
     listens: (path) => Object.hasOwn(doors, path.split('/').at(-2) ?? ''),
-    created: (runtime, snapshot, complete) => {
-      const door = doors[snapshot.path.split('/').at(-2) ?? ''];
-      return door === undefined ? Promise.resolve() : door(runtime, idsOf(snapshot.path), complete ? snapshot : undefined);
-    },
+    created: openDoor,
     ring: (runtime, ring) => attend(runtime, ring, { kind: 'doorbell', hop: ring.hop }),
     reconcile: async (runtime) => {
       await reconcile(runtime);
@@ -79,7 +82,7 @@ function runtimeOf(office: Office, instance: Instance, invocation: Invocation): 
     definitions: office.known,
     stepTypes,
     services: { actions: outside.actions(invocation), members: new StoredMembers(store) },
-    code: office.known.planner(instance),
+    code: office.known.plannerOf(instance),
     control: instance.control(store),
     deliveries: { mail: outside.deliver(invocation) },
     followers: [outside.follower(invocation)],
@@ -96,7 +99,7 @@ export class KnownWorkflows implements Definitions {
   readonly #known = new Map<string, DefinitionIndex>();
   readonly #registry: WorkflowRegistry;
   /** What an instance remembers of code runs, it forgets when it dies. */
-  readonly #planners = new WeakMap<Instance, ReplayingPlanner>();
+  readonly #planners = new WeakMap<object, ReplayingPlanner>();
 
   constructor(registry: WorkflowRegistry) {
     this.#registry = registry;
@@ -120,7 +123,7 @@ export class KnownWorkflows implements Definitions {
     return { kind: 'graph', version: 1, hash: 'h' };
   }
 
-  planner(instance: Instance): ReplayingPlanner {
+  plannerOf(instance: object): ReplayingPlanner {
     let planner = this.#planners.get(instance);
     if (planner === undefined) this.#planners.set(instance, (planner = new ReplayingPlanner(this.#registry)));
     return planner;

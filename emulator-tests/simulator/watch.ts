@@ -214,7 +214,10 @@ export class Watch {
     const { queue, now } = this.#world;
     // A far timer goes in hops: the first of them is enough, and may have been armed by an earlier try.
     if (queue.armedUntil(path) < Math.min(after.wakeAt, now)) {
-      this.broken('a doorbell is armed before its commit', `${path} (${after.wait?.kind ?? ''}) waits until ${after.wakeAt - now} ms from now`);
+      this.broken(
+        'a doorbell is armed before its commit',
+        `${path} (${after.wait?.kind ?? ''}) waits until ${after.wakeAt - now} ms from now`,
+      );
     }
   }
 
@@ -224,7 +227,10 @@ export class Watch {
     const waits = step?.state === 'waiting' && (step.wakeAt ?? 0) > this.#world.now + 1_000;
     const halted = this.#world.store.peek('system/control') !== undefined;
     if (!waits || halted || (this.#world.rings.get(path) ?? 0) > 0) return;
-    this.broken('an early ring comes again', `${path} waits for ${(step.wakeAt ?? 0) - this.#world.now} ms more, and no ring is on its way`);
+    this.broken(
+      'an early ring comes again',
+      `${path} waits for ${(step.wakeAt ?? 0) - this.#world.now} ms more, and no ring is on its way`,
+    );
   }
 
   /** Judged by the database's clock, which is the world's. */
