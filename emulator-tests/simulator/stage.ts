@@ -5,6 +5,7 @@ import { MemoryStore } from '../../functions/src/ledger/memory-store.ts';
 import type { Snapshot, Write } from '../../functions/src/ledger/store.ts';
 import { definitionSchema } from '../../functions/src/model/definition.ts';
 import { paths } from '../../functions/src/model/paths.ts';
+import type { MemberRecord } from '../../functions/src/model/member.ts';
 import type { RunRecord } from '../../functions/src/model/run.ts';
 import type { StepRecord } from '../../functions/src/model/step.ts';
 import { startRun } from '../../functions/src/runner/runs.ts';
@@ -80,6 +81,22 @@ async function microtasks(): Promise<void> {
   await new Promise<void>((resolve) => void setImmediate(resolve));
 }
 
+export function person(uid: string): MemberRecord {
+  const email = `${uid}@acme.example`;
+  return {
+    v: 1,
+    accountId: ACCOUNT,
+    uid,
+    email,
+    name: uid,
+    roles: ['approver'],
+    departments: [],
+    active: true,
+    updatedAt: 0,
+    updatedBy: 'test',
+  };
+}
+
 /** A world in which a test decides what happens next: for the cases that are known by name. */
 export class Stage {
   now = 1_800_000_000_000;
@@ -92,16 +109,19 @@ export class Stage {
   readonly #queue: TaskQueue;
   readonly #known = new KnownWorkflows(new WorkflowRegistry([]));
   readonly #actions: readonly Action[];
+  readonly #members: readonly MemberRecord[];
   #tokens = 0;
 
-  constructor(definitions: Readonly<Record<string, unknown>>, actions: readonly Action[] = []) {
+  constructor(definitions: Readonly<Record<string, unknown>>, actions: readonly Action[] = [], members: readonly MemberRecord[] = []) {
     this.#actions = actions;
+    this.#members = members;
     this.store = new MemoryStore(() => this.now, { created: (snapshot) => void this.created.push(snapshot) });
     this.#queue = new TaskQueue({
       now: () => this.now,
       accepted: (ring, at) => void this.rings.push({ ring, at }),
       refused: (name) => void this.refused.push(name),
     });
+    for (const member of members) void this.store.commit([{ op: 'create', path: paths.member(ACCOUNT, member.uid), data: member }]);
     for (const [id, steps] of Object.entries(definitions)) {
       this.#known.add(ACCOUNT, indexDefinition(definitionSchema.parse({ id, steps, timeout: '30d' })));
     }
@@ -201,7 +221,10 @@ export class Stage {
       limitTime: async (_ms, work) => work(new AbortController().signal),
       definitions: this.#known,
       stepTypes: createStepRegistry(),
-      services: { actions: new ActionRegistry(this.#actions.map((action) => this.#onStage(action, actor))) },
+      services: {
+        actions: new ActionRegistry(this.#actions.map((action) => this.#onStage(action, actor))),
+        members: { list: () => Promise.resolve(this.#members) },
+      },
       code: this.#known.plannerOf(this),
       control: { halted: () => Promise.resolve(false) },
       deliveries: {},
