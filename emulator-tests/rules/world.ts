@@ -70,6 +70,8 @@ export const world: Readonly<Record<string, Doc>> = {
   'accounts/acme/reconciliations/r1': { v: 1 },
   'accounts/acme/exceptions/x': { v: 1 },
   'accounts/acme/watches/w': { v: 1 },
+  'accounts/acme/rollups/d': { v: 1 },
+  'accounts/acme/jobs/j': { v: 1 },
   'accounts/acme/limits/l': { v: 1 },
   'accounts/acme/limits/l/slots/1': { v: 1 },
   'accounts/acme/waits/w': { v: 1 },

@@ -3,6 +3,7 @@
  * shapes. An operation that the deployed functions do not know ends in `MissingOperation`, which every page can explain.
  */
 import type { Json } from '@engine/json.ts';
+import type { BulkRequest } from '@model/job.ts';
 import type { Role } from '@model/member.ts';
 import { MissingOperation, codeOf } from './problem.ts';
 import { services } from './firebase.ts';
@@ -25,23 +26,6 @@ export interface KbHit {
   readonly score: number;
 }
 
-export interface BulkFilter {
-  readonly workflowId?: string;
-  readonly status?: string;
-  readonly businessState?: string;
-  readonly from?: number;
-  readonly until?: number;
-}
-
-export interface BulkJob {
-  readonly jobId: string;
-  readonly kind: string;
-  readonly state: 'running' | 'done' | 'cancelled';
-  readonly total: number;
-  readonly done: number;
-  readonly refused: number;
-}
-
 interface Operations {
   preflight: { in: { definition: Json }; out: { problems: readonly DefinitionProblem[] } };
   publish: { in: { definition: Json; note?: string }; out: { ok: boolean; version: number } };
@@ -58,20 +42,19 @@ interface Operations {
   delegate: { in: { for?: string; to: string; from?: number; until: number; reason?: string }; out: unknown };
   endDelegation: { in: { for?: string }; out: unknown };
 
-  publishRecipe: { in: { recipe: Json; note?: string }; out: unknown };
-  kbAdd: { in: { title: string; markdown: string; collection: string; id?: string; tags?: readonly string[] }; out: unknown };
-  kbDelete: { in: { id: string }; out: unknown };
-  kbSearch: { in: { text: string; topK?: number }; out: { hits: readonly KbHit[] } };
+  'recipes.publish': { in: { recipe: Json }; out: unknown };
+  'kb.add': { in: { title: string; markdown: string; collection: string; id?: string; tags?: readonly string[] }; out: unknown };
+  'kb.delete': { in: { id: string }; out: unknown };
+  'kb.search': { in: { text: string; topK?: number }; out: readonly KbHit[] };
+  'schedules.put': { in: Readonly<Record<string, Json>>; out: unknown };
+  'outbox.resend': { in: { id: string }; out: unknown };
 
-  bulkList: { in: Record<string, never>; out: { jobs: readonly BulkJob[] } };
-  bulkStart: { in: { kind: string; reason: string; filter: BulkFilter }; out: { jobId: string } };
-  bulkCancel: { in: { jobId: string }; out: unknown };
-  resend: { in: { id: string }; out: unknown };
-  settleException: { in: { id: string; state: 'accepted' | 'fixed'; note: string }; out: unknown };
-  acknowledgeAlert: { in: { id: string }; out: unknown };
-  auditVerify: { in: { runId?: string }; out: { ok: boolean; entries: number; problem?: string } };
+  'bulk.start': { in: Omit<BulkRequest, 'rate'>; out: { jobId: string } };
+  'jobs.cancel': { in: { jobId: string }; out: unknown };
+  'exceptions.settle': { in: { id: string; state: 'accepted' | 'fixed'; note: string }; out: unknown };
+  'alerts.acknowledge': { in: { alertId: string }; out: unknown };
+  'audit.verify': { in: Record<string, never>; out: { ok: boolean; entries: number; problem?: string } };
   health: { in: Record<string, never>; out: Json };
-  saveSchedule: { in: { schedule: Json }; out: unknown };
 }
 
 export type Op = keyof Operations;

@@ -175,15 +175,22 @@ export const queries = {
 
   schedules: (accountId: string): ListSpec => ({ path: `${paths.account(accountId)}/schedules`, limit: 100 }),
 
+  jobs: (accountId: string): ListSpec => ({
+    path: `${paths.account(accountId)}/jobs`,
+    where: [['kind', '==', 'bulk']],
+    orderBy: [['createdAt', 'desc']],
+    limit: 20,
+  }),
+
   recipes: (accountId: string): ListSpec => ({ path: `${paths.account(accountId)}/recipes`, limit: 100 }),
 
   knowledge: (accountId: string): ListSpec => ({ path: `${paths.account(accountId)}/kb`, orderBy: [['updatedAt', 'desc']], limit: 50 }),
 
   audit: (accountId: string): ListSpec => ({ path: paths.audit(accountId), orderBy: [['n', 'desc']], limit: 100 }),
 
-  metrics: (accountId: string, days: number): ListSpec => ({
-    path: `${paths.account(accountId)}/metrics`,
-    orderBy: [[ID_FIELD, 'desc']],
+  rollups: (accountId: string, days: number): ListSpec => ({
+    path: `${paths.account(accountId)}/rollups`,
+    orderBy: [['day', 'desc']],
     limit: days,
   }),
 

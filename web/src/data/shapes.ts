@@ -11,7 +11,11 @@ import { versionRecordSchema, workflowRecordSchema, type VersionRecord, type Wor
 import { historyEntrySchema, type HistoryEntry } from '@model/history.ts';
 import { hookRecordSchema, type HookRecord } from '@model/hook.ts';
 import { memberRecordSchema, type MemberRecord } from '@model/member.ts';
+import { jobRecordSchema, type JobRecord } from '@model/job.ts';
+import { rollupRecordSchema, type RollupRecord } from '@model/metrics.ts';
 import { notificationRecordSchema, outboxRecordSchema, type NotificationRecord, type OutboxRecord } from '@model/outbox.ts';
+import { recipeRecordSchema, recipeVersionRecordSchema, type RecipeRecord, type RecipeVersionRecord } from '@model/recipe.ts';
+import { scheduleRecordSchema, type ScheduleRecord } from '@model/schedule.ts';
 import { exceptionRecordSchema, type ExceptionRecord } from '@model/reconciliation.ts';
 import { runRecordSchema, type RunRecord } from '@model/run.ts';
 import { stepRecordSchema, type StepRecord } from '@model/step.ts';
@@ -27,6 +31,11 @@ export const commandShape: z.ZodType<CommandRecord> = commandRecordSchema.strip(
 export const historyShape: z.ZodType<HistoryEntry> = historyEntrySchema.strip();
 export const workflowShape: z.ZodType<WorkflowRecord> = workflowRecordSchema.strip();
 export const versionShape: z.ZodType<VersionRecord> = versionRecordSchema.strip();
+export const rollupShape: z.ZodType<RollupRecord> = rollupRecordSchema.strip();
+export const jobShape: z.ZodType<JobRecord> = jobRecordSchema;
+export const scheduleShape: z.ZodType<ScheduleRecord> = scheduleRecordSchema.strip();
+export const recipeShape: z.ZodType<RecipeRecord> = recipeRecordSchema.strip();
+export const recipeVersionShape: z.ZodType<RecipeVersionRecord> = recipeVersionRecordSchema.strip();
 export const alertShape: z.ZodType<AlertRecord> = alertRecordSchema.strip();
 export const exceptionShape: z.ZodType<ExceptionRecord> = exceptionRecordSchema.strip();
 export const outboxShape: z.ZodType<OutboxRecord> = outboxRecordSchema.strip();

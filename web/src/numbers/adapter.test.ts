@@ -1,50 +1,63 @@
 import { expect, test } from 'vitest';
-import { figuresOf, metricsShape } from './adapter.ts';
+import { count, encodeSeries, observe, type Series } from '../../../functions/src/telemetry/series.ts';
+import { rollupOf } from '../../../functions/src/telemetry/metrics.ts';
+import { figuresOf } from './adapter.ts';
 
-const day = (name: string, workflows: object): { day: string; record: ReturnType<typeof metricsShape.parse> } => ({
-  day: name,
-  record: metricsShape.parse({ workflows }),
-});
+/** Made by the engine's own roll-up, so that the two cannot drift apart. */
+function day(name: string, fill: (series: Series) => void): ReturnType<typeof rollupOf> {
+  const series: Series = new Map();
+  fill(series);
+  expect(encodeSeries(series)).toContain('workflow_executions_total');
+  return rollupOf('acme', name, series, 0);
+}
+
 const records = [
-  day('2026-11-02', {
-    pay: {
-      started: 5,
-      runs: { completed: 3, failed: 1, cancelled: 1 },
-      durationMs: 300_000,
-      costMicroUsd: 2_000_000,
-      steps: { call: { count: 5, durationMs: 500 } },
-    },
+  day('2026-11-02', (series) => {
+    count(series, 'workflow_executions_total', { workflow: 'pay', status: 'completed' }, 3);
+    count(series, 'workflow_executions_total', { workflow: 'pay', status: 'failed' });
+    count(series, 'workflow_executions_total', { workflow: 'pay', status: 'cancelled' });
+    for (const seconds of [60, 60, 60, 60, 60])
+      observe(series, 'workflow_duration_seconds', { workflow: 'pay', status: 'completed' }, seconds);
+    count(series, 'workflow_exceptions_total', { workflow: 'pay', cause: 'technical', code: 'x' });
+    count(series, 'workflow_llm_cost_usd_total', { model: 'm' }, 2);
   }),
-  day('2026-11-01', {
-    pay: { started: 1, runs: { completed: 1 }, durationMs: 60_000, steps: { call: { count: 1, durationMs: 700 } } },
-    mail: { started: 2, runs: { completed: 2 }, humanWaits: 2, humanWaitMs: 10_000 },
+  day('2026-11-01', (series) => {
+    count(series, 'workflow_executions_total', { workflow: 'mail', status: 'completed' }, 2);
+    count(series, 'workflow_waits_total', { kind: 'approval' }, 2);
+    observe(series, 'workflow_wait_seconds', { kind: 'approval' }, 4);
+    observe(series, 'workflow_wait_seconds', { kind: 'approval' }, 6);
+    count(series, 'workflow_steps_total', { type: 'http', outcome: 'failed' }, 1);
+    count(series, 'workflow_steps_total', { type: 'http', outcome: 'succeeded' }, 4);
+    count(series, 'workflow_retries_total', { type: 'http' }, 3);
   }),
 ];
 
 test('days are in order and add up', () => {
   const figures = figuresOf(records, undefined);
-  expect(figures.days.map((each) => `${each.day} ${each.completed} ${each.failed} ${each.other}`)).toEqual([
-    '2026-11-01 3 0 0',
-    '2026-11-02 3 1 1',
+  expect(figures.days.map((each) => `${each.day} ${each.completed} ${each.failed} ${each.other} ${each.meanMinutes}`)).toEqual([
+    '2026-11-01 2 0 0 0',
+    '2026-11-02 3 1 1 1',
   ]);
   expect(figures).toMatchObject({
-    started: 8,
-    completed: 6,
+    ended: 7,
+    completed: 5,
     failed: 1,
-    ended: 8,
-    meanMs: 45_000,
+    technical: 1,
+    retries: 3,
     humanWaitMs: 5_000,
     costUsd: 2,
     workflows: ['mail', 'pay'],
   });
-  expect(figures.slowest).toEqual([{ id: 'call', count: 6, meanMs: 200 }]);
+  expect(figures.waits).toEqual([{ kind: 'approval', count: 2, meanMs: 5_000 }]);
+  expect(figures.stepTypes).toEqual([{ type: 'http', ended: 5, failed: 1, retries: 3 }]);
 });
 
 test('one workflow, and days without it', () => {
-  expect(figuresOf(records, 'mail')).toMatchObject({ started: 2, ended: 2 });
-  expect(figuresOf(records, 'mail').days).toHaveLength(2);
+  const figures = figuresOf(records, 'mail');
+  expect(figures).toMatchObject({ ended: 2, failed: 0, meanMs: 0 });
+  expect(figures.days).toHaveLength(2);
 });
 
-test('missing and odd fields count as nothing', () => {
-  expect(figuresOf([day('2026-11-03', { pay: { runs: 'x', started: -1 } })], undefined)).toMatchObject({ started: 0, ended: 0, meanMs: 0 });
+test('no days, no division by nothing', () => {
+  expect(figuresOf([], undefined)).toMatchObject({ ended: 0, meanMs: 0, humanWaitMs: 0, days: [] });
 });

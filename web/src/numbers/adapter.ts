@@ -1,31 +1,5 @@
-/**
- * The daily roll-up documents `metrics/{day}` as this page reads them. This is the only file that knows their shape: a field that is
- * missing counts as nothing, so that older days can be shown beside newer ones.
- */
-import { z } from 'zod';
-
-const count = z.number().nonnegative().catch(0);
-
-const stepFigures = z.looseObject({ count, durationMs: count });
-
-const workflowFigures = z.looseObject({
-  /** Runs by how they stand or ended. */
-  runs: z.record(z.string(), z.number()).catch({}),
-  started: count,
-  /** Sums over the ended runs. */
-  durationMs: count,
-  retries: count,
-  preventedEffects: count,
-  humanWaits: count,
-  humanWaitMs: count,
-  tokens: count,
-  costMicroUsd: count,
-  steps: z.record(z.string(), stepFigures).catch({}),
-});
-
-export const metricsShape = z.looseObject({ workflows: z.record(z.string(), workflowFigures).catch({}) });
-export type MetricsRecord = z.infer<typeof metricsShape>;
-type WorkflowFigures = z.infer<typeof workflowFigures>;
+/** The daily figures `rollups/{day}` as this page needs them. This is the only file that knows how they are stored. Pure. */
+import type { RollupRecord } from '@model/metrics.ts';
 
 export interface Day {
   /** YYYY-MM-DD. */
@@ -37,20 +11,31 @@ export interface Day {
   readonly costUsd: number;
 }
 
-export interface SlowStep {
-  readonly id: string;
+/** What runs waited for. */
+export interface Wait {
+  readonly kind: string;
   readonly count: number;
   readonly meanMs: number;
+}
+
+export interface StepType {
+  readonly type: string;
+  readonly ended: number;
+  readonly failed: number;
+  readonly retries: number;
 }
 
 export interface Figures {
   readonly workflows: readonly string[];
   readonly days: readonly Day[];
-  readonly slowest: readonly SlowStep[];
-  readonly started: number;
+  readonly waits: readonly Wait[];
+  readonly stepTypes: readonly StepType[];
+  readonly ended: number;
   readonly completed: number;
   readonly failed: number;
-  readonly ended: number;
+  readonly business: number;
+  readonly technical: number;
+  readonly escalations: number;
   readonly retries: number;
   readonly prevented: number;
   readonly meanMs: number;
@@ -59,86 +44,99 @@ export interface Figures {
   readonly costUsd: number;
 }
 
-const SLOWEST = 8;
+interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
 const failures = new Set(['failed', 'rejected', 'needs_resolution', 'diverged']);
 
-/** Adds the days up, for all workflows or one; oldest day first. */
-export function figuresOf(
-  records: readonly { readonly day: string; readonly record: MetricsRecord }[],
-  workflow: string | undefined,
-): Figures {
-  const sorted = [...records].sort((a, b) => (a.day < b.day ? -1 : 1));
-  const chosen = sorted.map(({ day, record }) => ({
-    day,
-    all: Object.entries(record.workflows).flatMap(([id, figures]) => (workflow === undefined || id === workflow ? [figures] : [])),
-  }));
-  const everything = chosen.flatMap(({ all }) => all);
-  const ended = sum(everything, endedRuns);
+/** Adds the days up, oldest first. Of one workflow only what is counted by workflow: runs, time, exceptions and prevented duplicates. */
+export function figuresOf(records: readonly RollupRecord[], workflow: string | undefined): Figures {
+  const days = [...records].sort((a, b) => (a.day < b.day ? -1 : 1)).map((record) => ({ record, samples: samplesOf(record.series) }));
+  const all = days.flatMap((each) => each.samples);
+  const ofWorkflow = workflow === undefined ? {} : { workflow };
+  const runs = (status: (value: string) => boolean): number => sum(all, 'workflow_executions_total', ofWorkflow, 'status', status);
+  const ended = runs(() => true);
   return {
-    workflows: [...new Set(sorted.flatMap(({ record }) => Object.keys(record.workflows)))].sort(),
-    days: chosen.map(({ day, all }) => dayOf(day, all)),
-    slowest: slowestOf(everything),
-    started: sum(everything, (each) => each.started),
-    completed: sum(everything, (each) => each.runs['completed'] ?? 0),
-    failed: sum(everything, failedRuns),
+    workflows: valuesOf(all, 'workflow_executions_total', 'workflow'),
+    days: days.map(({ record, samples }) => dayOf(record, samples, ofWorkflow)),
+    waits: valuesOf(all, 'workflow_waits_total', 'kind').map((kind) => waitOf(all, kind)),
+    stepTypes: valuesOf(all, 'workflow_steps_total', 'type').map((type) => stepTypeOf(all, type)),
     ended,
-    retries: sum(everything, (each) => each.retries),
-    prevented: sum(everything, (each) => each.preventedEffects),
-    meanMs: mean(
-      sum(everything, (each) => each.durationMs),
-      ended,
-    ),
-    humanWaitMs: mean(
-      sum(everything, (each) => each.humanWaitMs),
-      sum(everything, (each) => each.humanWaits),
-    ),
-    tokens: sum(everything, (each) => each.tokens),
-    costUsd: sum(everything, (each) => each.costMicroUsd) / 1_000_000,
+    completed: runs((status) => status === 'completed'),
+    failed: runs((status) => failures.has(status)),
+    business: sum(all, 'workflow_exceptions_total', { ...ofWorkflow, cause: 'business' }),
+    technical: sum(all, 'workflow_exceptions_total', { ...ofWorkflow, cause: 'technical' }),
+    escalations: sum(all, 'workflow_escalations_total', ofWorkflow),
+    retries: sum(all, 'workflow_retries_total'),
+    prevented: sum(all, 'workflow_prevented_duplicates_total', ofWorkflow),
+    meanMs: mean(sum(all, 'workflow_duration_seconds_sum', ofWorkflow), ended) * 1_000,
+    humanWaitMs: waitOf(all, 'approval').meanMs,
+    tokens: records.reduce((total, record) => total + record.tokens, 0),
+    costUsd: records.reduce((total, record) => total + record.costUsd, 0),
   };
 }
 
-function dayOf(day: string, all: readonly WorkflowFigures[]): Day {
-  const completed = sum(all, (each) => each.runs['completed'] ?? 0);
-  const failed = sum(all, failedRuns);
-  const ended = sum(all, endedRuns);
+function dayOf(record: RollupRecord, samples: readonly Sample[], ofWorkflow: Readonly<Record<string, string>>): Day {
+  const runs = (status: (value: string) => boolean): number => sum(samples, 'workflow_executions_total', ofWorkflow, 'status', status);
+  const ended = runs(() => true);
+  const completed = runs((status) => status === 'completed');
+  const failed = runs((status) => failures.has(status));
+  const seconds = sum(samples, 'workflow_duration_seconds_sum', ofWorkflow);
   return {
-    day,
+    day: record.day,
     completed,
     failed,
     other: ended - completed - failed,
-    meanMinutes:
-      mean(
-        sum(all, (each) => each.durationMs),
-        ended,
-      ) / 60_000,
-    costUsd: sum(all, (each) => each.costMicroUsd) / 1_000_000,
+    meanMinutes: mean(seconds, ended) / 60,
+    costUsd: record.costUsd,
   };
 }
 
-function slowestOf(all: readonly WorkflowFigures[]): readonly SlowStep[] {
-  const steps = new Map<string, { count: number; durationMs: number }>();
-  for (const { steps: each } of all) {
-    for (const [id, { count: times, durationMs }] of Object.entries(each)) {
-      const before = steps.get(id) ?? { count: 0, durationMs: 0 };
-      steps.set(id, { count: before.count + times, durationMs: before.durationMs + durationMs });
-    }
-  }
-  return [...steps]
-    .map(([id, { count: times, durationMs }]) => ({ id, count: times, meanMs: mean(durationMs, times) }))
-    .sort((a, b) => b.meanMs - a.meanMs)
-    .slice(0, SLOWEST);
+function waitOf(samples: readonly Sample[], kind: string): Wait {
+  const count = sum(samples, 'workflow_waits_total', { kind });
+  return { kind, count, meanMs: mean(sum(samples, 'workflow_wait_seconds_sum', { kind }), count) * 1_000 };
 }
 
-function endedRuns({ runs }: WorkflowFigures): number {
-  return ['completed', 'cancelled', 'compensated', ...failures].reduce((total, status) => total + (runs[status] ?? 0), 0);
+function stepTypeOf(samples: readonly Sample[], type: string): StepType {
+  return {
+    type,
+    ended: sum(samples, 'workflow_steps_total', { type }),
+    failed: sum(samples, 'workflow_steps_total', { type, outcome: 'failed' }),
+    retries: sum(samples, 'workflow_retries_total', { type }),
+  };
 }
 
-function failedRuns({ runs }: WorkflowFigures): number {
-  return [...failures].reduce((total, status) => total + (runs[status] ?? 0), 0);
+/** Series are stored as JSON: from `["name","label","value",…]` to a number. */
+function samplesOf(text: string): readonly Sample[] {
+  return Object.entries(JSON.parse(text) as Record<string, number>).map(([key, value]) => {
+    const [name = '', ...pairs] = JSON.parse(key) as string[];
+    const labels = Object.fromEntries(pairs.flatMap((label, index) => (index % 2 === 0 ? [[label, pairs[index + 1] ?? '']] : [])));
+    return { name, labels, value };
+  });
 }
 
-function sum<T>(all: readonly T[], of: (each: T) => number): number {
-  return all.reduce((total, each) => total + of(each), 0);
+function sum(
+  samples: readonly Sample[],
+  name: string,
+  where: Readonly<Record<string, string>> = {},
+  label = '',
+  fits: (value: string) => boolean = () => true,
+): number {
+  return samples
+    .filter(
+      (sample) =>
+        sample.name === name &&
+        Object.entries(where).every(([key, value]) => sample.labels[key] === value) &&
+        fits(sample.labels[label] ?? ''),
+    )
+    .reduce((total, sample) => total + sample.value, 0);
+}
+
+function valuesOf(samples: readonly Sample[], name: string, label: string): readonly string[] {
+  return [...new Set(samples.filter((sample) => sample.name === name).map((sample) => sample.labels[label] ?? ''))].sort();
 }
 
 function mean(total: number, times: number): number {

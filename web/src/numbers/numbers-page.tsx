@@ -8,9 +8,10 @@ import { usePageTitle } from '../app/page-title.tsx';
 import { useAccount } from '../data/account.tsx';
 import { useLiveList } from '../data/live.ts';
 import { queries } from '../data/queries.ts';
+import { rollupShape } from '../data/shapes.ts';
 import { useText } from '../text/text.tsx';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
-import { figuresOf, metricsShape, type Figures } from './adapter.ts';
+import { figuresOf, type Figures } from './adapter.ts';
 import styles from './numbers-page.module.css';
 
 const periods = [7, 30, 90] as const;
@@ -20,12 +21,12 @@ export function NumbersPage(): ReactNode {
   const { accountId } = useAccount();
   const navigate = useNavigate();
   const { days = 30, workflow } = useSearch({ from: '/a/$accountId/numbers' });
-  const live = useLiveList(queries.metrics(accountId, days), metricsShape);
+  const live = useLiveList(queries.rollups(accountId, days), rollupShape);
   const figures = useMemo(
     () =>
       live.state === 'ready'
         ? figuresOf(
-            live.value.map((item) => ({ day: item.id, record: item.value })),
+            live.value.map((item) => item.value),
             workflow,
           )
         : undefined,
@@ -116,7 +117,10 @@ function Shown({ figures }: { readonly figures: Figures }): ReactNode {
           </div>
         </section>
       </div>
-      <Slowest figures={figures} />
+      <div className={styles['two']}>
+        <Waits figures={figures} />
+        <StepTypes figures={figures} />
+      </div>
       <DayTable figures={figures} />
     </>
   );
@@ -126,13 +130,17 @@ function Totals({ figures }: { readonly figures: Figures }): ReactNode {
   const { t, format } = useText();
   const words = t.numbers.figures;
   const totals: readonly (readonly [string, string])[] = [
-    [words.started, format.number(figures.started)],
+    [words.ended, format.number(figures.ended)],
     [words.completed, figures.ended === 0 ? '–' : format.percent(figures.completed / figures.ended)],
     [words.failureRate, figures.ended === 0 ? '–' : format.percent(figures.failed / figures.ended)],
     [words.duration, format.duration(figures.meanMs)],
     [words.humanWait, format.duration(figures.humanWaitMs)],
     [words.retries, format.number(figures.retries)],
     [words.prevented, format.number(figures.prevented)],
+    [words.business, format.number(figures.business)],
+    [words.technical, format.number(figures.technical)],
+    [words.escalations, format.number(figures.escalations)],
+    [words.tokens, format.number(figures.tokens)],
     [words.cost, format.money(figures.costUsd)],
   ];
   return (
@@ -147,26 +155,57 @@ function Totals({ figures }: { readonly figures: Figures }): ReactNode {
   );
 }
 
-function Slowest({ figures }: { readonly figures: Figures }): ReactNode {
+function Waits({ figures }: { readonly figures: Figures }): ReactNode {
   const { t, format } = useText();
-  if (figures.slowest.length === 0) return null;
+  if (figures.waits.length === 0) return null;
+  const kinds: Readonly<Record<string, string>> = t.numbers.waitKinds;
   return (
     <section className={styles['chart']}>
-      <h2>{t.numbers.charts.slowest}</h2>
+      <h2>{t.numbers.charts.waits}</h2>
       <table className={styles['table']}>
         <thead>
           <tr>
-            <th scope="col">{t.numbers.step}</th>
+            <th scope="col">{t.numbers.waitedFor}</th>
             <th scope="col">{t.numbers.mean}</th>
             <th scope="col">{t.numbers.count}</th>
           </tr>
         </thead>
         <tbody>
-          {figures.slowest.map((step) => (
-            <tr key={step.id}>
-              <th scope="row">{step.id}</th>
-              <td>{format.duration(step.meanMs)}</td>
-              <td>{format.number(step.count)}</td>
+          {figures.waits.map((wait) => (
+            <tr key={wait.kind}>
+              <th scope="row">{kinds[wait.kind] ?? wait.kind}</th>
+              <td>{format.duration(wait.meanMs)}</td>
+              <td>{format.number(wait.count)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function StepTypes({ figures }: { readonly figures: Figures }): ReactNode {
+  const { t, format } = useText();
+  if (figures.stepTypes.length === 0) return null;
+  return (
+    <section className={styles['chart']}>
+      <h2>{t.numbers.charts.steps}</h2>
+      <table className={styles['table']}>
+        <thead>
+          <tr>
+            <th scope="col">{t.numbers.step}</th>
+            <th scope="col">{t.numbers.count}</th>
+            <th scope="col">{t.numbers.failed}</th>
+            <th scope="col">{t.numbers.figures.retries}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {figures.stepTypes.map((step) => (
+            <tr key={step.type}>
+              <th scope="row">{step.type}</th>
+              <td>{format.number(step.ended)}</td>
+              <td>{format.number(step.failed)}</td>
+              <td>{format.number(step.retries)}</td>
             </tr>
           ))}
         </tbody>

@@ -35,7 +35,7 @@ function Verify(): ReactNode {
         variant="default"
         onClick={() => {
           setError(undefined);
-          call('auditVerify', accountId, {}).then(setAnswer, setError);
+          call('audit.verify', accountId, {}).then(setAnswer, setError);
         }}
       >
         {words.verify}

@@ -1,90 +1,76 @@
 import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core';
-import { useCallback, useEffect, useState, type ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
+import type { BulkJob, RunFilter } from '@model/job.ts';
 import { runStatuses } from '@model/run.ts';
 import { useAccount } from '../data/account.tsx';
-import { call, type BulkJob } from '../data/api.ts';
 import { useLiveList } from '../data/live.ts';
 import { queries } from '../data/queries.ts';
-import { workflowShape } from '../data/shapes.ts';
+import { jobShape, workflowShape } from '../data/shapes.ts';
 import { useText } from '../text/text.tsx';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { Badge } from '../ui/status.tsx';
+import { Ago } from '../ui/time.tsx';
 import { useCall } from './use-call.ts';
 import styles from './operations.module.css';
 
 const kinds = ['pause', 'resume', 'cancel', 'retry', 'compensate'] as const;
-const LOOK_AGAIN_MS = 5_000;
 
 export function BulkPane(): ReactNode {
   const { t } = useText();
   const { can } = useAccount();
-  const { jobs, error, look } = useJobs();
   if (!can('operate')) return <Empty icon="ban" title={t.operations.only} />;
-  const words = t.operations.bulk;
   return (
     <div className={styles['stack']}>
-      <p className="soft">{words.text}</p>
-      <StartForm onStarted={look} />
-      {error === undefined ? null : <Problem error={error} compact />}
-      {jobs === undefined && error === undefined ? <Loading lines={2} /> : null}
-      {jobs?.length === 0 ? <Empty icon="list" title={words.none.title} text={words.none.text} /> : null}
-      <ul className={styles['list']}>
-        {(jobs ?? []).map((job) => (
-          <JobRow key={job.jobId} job={job} onChanged={look} />
-        ))}
-      </ul>
+      <p className="soft">{t.operations.bulk.text}</p>
+      <StartForm />
+      <Jobs />
     </div>
   );
 }
 
-/** The jobs, looked at again while one of them goes on. */
-function useJobs(): { jobs: readonly BulkJob[] | undefined; error: unknown; look: () => void } {
-  const { accountId, can } = useAccount();
-  const operator = can('operate');
-  const [jobs, setJobs] = useState<readonly BulkJob[]>();
-  const [error, setError] = useState<unknown>();
-  const look = useCallback(() => {
-    if (operator) call('bulkList', accountId, {}).then((answer) => setJobs(answer.jobs), setError);
-  }, [accountId, operator]);
-  const goesOn = jobs?.some((job) => job.state === 'running') === true;
-  useEffect(look, [look]);
-  useEffect(() => {
-    if (!goesOn) return;
-    const timer = setInterval(look, LOOK_AGAIN_MS);
-    return () => clearInterval(timer);
-  }, [goesOn, look]);
-  return { jobs, error, look };
+function Jobs(): ReactNode {
+  const { t } = useText();
+  const { accountId } = useAccount();
+  const live = useLiveList(queries.jobs(accountId), jobShape);
+  if (live.state === 'loading') return <Loading lines={2} />;
+  if (live.state === 'failed') return <Problem error={live.error} compact />;
+  const { none } = t.operations.bulk;
+  if (live.value.length === 0) return <Empty icon="list" title={none.title} text={none.text} />;
+  return (
+    <ul className={styles['list']}>
+      {live.value.map(({ id, value }) => (value.kind === 'bulk' ? <JobRow key={id} job={value} /> : null))}
+    </ul>
+  );
 }
 
-function JobRow({ job, onChanged }: { readonly job: BulkJob; readonly onChanged: () => void }): ReactNode {
+/** A job walks from the newest run to the oldest, without knowing how many there are: it says how far it has come. */
+function JobRow({ job }: { readonly job: BulkJob }): ReactNode {
   const { t } = useText();
   const { busy, problem, run } = useCall();
   const words = t.operations.bulk;
-  const share = job.total === 0 ? 1 : (job.done + job.refused) / job.total;
   return (
     <li>
       <div className={styles['main']}>
         <div className={styles['line']}>
-          <strong>{job.kind}</strong>
-          <span>{words.states[job.state]}</span>
+          <Badge
+            tone={job.state === 'running' ? 'run' : job.state === 'done' ? 'good' : 'idle'}
+            icon={job.state === 'running' ? 'spark' : job.state === 'done' ? 'check' : 'ban'}
+          >
+            {words.states[job.state]}
+          </Badge>
+          <strong>{t.commands.name[job.request.command]}</strong>
           <span className="small soft">
-            {words.progress(job.done, job.total)}
-            {job.refused > 0 ? `, ${words.refused(job.refused)}` : ''}
+            {words.commanded(job.commanded)} · <Ago at={job.createdAt} />
           </span>
         </div>
-        <div
-          className={styles['bar']}
-          role="progressbar"
-          aria-label={job.kind}
-          aria-valuemin={0}
-          aria-valuemax={job.total}
-          aria-valuenow={job.done + job.refused}
-        >
-          <i style={{ width: `${share * 100}%` }} />
-        </div>
+        <p className="small">{job.request.reason}</p>
+        <p className="small soft">
+          <code>{JSON.stringify(job.request.filter)}</code>
+        </p>
         {problem === undefined ? null : <Problem error={problem} compact />}
       </div>
       {job.state === 'running' ? (
-        <Button variant="default" loading={busy} onClick={() => void run('bulkCancel', { jobId: job.jobId }).then(onChanged)}>
+        <Button variant="default" loading={busy} onClick={() => void run('jobs.cancel', { jobId: job.jobId })}>
           {words.stop}
         </Button>
       ) : null}
@@ -92,14 +78,14 @@ function JobRow({ job, onChanged }: { readonly job: BulkJob; readonly onChanged:
   );
 }
 
-function StartForm({ onStarted }: { readonly onStarted: () => void }): ReactNode {
+function StartForm(): ReactNode {
   const { t } = useText();
   const { accountId } = useAccount();
   const { busy, problem, run } = useCall();
   const workflows = useLiveList(queries.workflows(accountId), workflowShape);
-  const [kind, setKind] = useState<string>(kinds[0]);
+  const [kind, setKind] = useState<(typeof kinds)[number]>(kinds[0]);
   const [reason, setReason] = useState('');
-  const [filter, setFilter] = useState<{ workflowId?: string; status?: string; from?: number; until?: number }>({});
+  const [filter, setFilter] = useState<RunFilter>({});
   const words = t.operations.bulk;
   const set = (name: keyof typeof filter, value: string | number | undefined): void =>
     setFilter(Object.fromEntries(Object.entries({ ...filter, [name]: value }).filter(([, each]) => each !== undefined && each !== '')));
@@ -110,14 +96,14 @@ function StartForm({ onStarted }: { readonly onStarted: () => void }): ReactNode
       className={styles['form']}
       onSubmit={(event) => {
         event.preventDefault();
-        void run('bulkStart', { kind, reason: reason.trim(), filter }).then(onStarted);
+        void run('bulk.start', { command: kind, reason: reason.trim(), filter });
       }}
     >
       <div className={styles['row']}>
         <NativeSelect
           label={words.command}
           value={kind}
-          onChange={(event) => setKind(event.currentTarget.value)}
+          onChange={(event) => setKind(kinds.find((each) => each === event.currentTarget.value) ?? kinds[0])}
           data={kinds.map((each) => ({ value: each, label: t.commands.name[each] }))}
         />
         <NativeSelect
@@ -134,7 +120,7 @@ function StartForm({ onStarted }: { readonly onStarted: () => void }): ReactNode
           ]}
         />
         <TextInput type="date" label={t.runs.from} onChange={(event) => set('from', day(event.currentTarget.value))} />
-        <TextInput type="date" label={t.runs.until} onChange={(event) => set('until', day(event.currentTarget.value))} />
+        <TextInput type="date" label={t.runs.until} onChange={(event) => set('to', day(event.currentTarget.value))} />
       </div>
       <Textarea
         label={t.commands.reason}

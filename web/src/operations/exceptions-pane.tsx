@@ -45,7 +45,7 @@ function ExceptionRow({ id, exception }: { readonly id: string; readonly excepti
   const { busy, problem, run } = useCall();
   const [note, setNote] = useState('');
   const words = t.operations.exceptions;
-  const settle = (state: 'accepted' | 'fixed'): void => void run('settleException', { id, state, note: note.trim() });
+  const settle = (state: 'accepted' | 'fixed'): void => void run('exceptions.settle', { id, state, note: note.trim() });
   return (
     <li>
       <div className={styles['main']}>
@@ -132,7 +132,7 @@ function AlertRow({ id, alert }: { readonly id: string; readonly alert: AlertRec
         {problem === undefined ? null : <Problem error={problem} compact />}
       </div>
       {can('operate') ? (
-        <Button variant="default" loading={busy} onClick={() => void run('acknowledgeAlert', { id })}>
+        <Button variant="default" loading={busy} onClick={() => void run('alerts.acknowledge', { alertId: id })}>
           {words.acknowledge}
         </Button>
       ) : null}

@@ -1,27 +1,48 @@
 import { Button, Textarea } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
+import type { Json } from '@engine/json.ts';
+import type { ScheduleRecord } from '@model/schedule.ts';
 import { useAccount } from '../data/account.tsx';
+import { fromText } from '../data/knowledge-shape.ts';
 import { useLiveList } from '../data/live.ts';
-import { asText, fromText, scheduleShape } from '../data/loose-shapes.ts';
 import { queries } from '../data/queries.ts';
+import { scheduleShape } from '../data/shapes.ts';
 import { useText } from '../text/text.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { useNow } from '../ui/now.ts';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
+import { Badge } from '../ui/status.tsx';
 import { toast } from '../ui/toast.tsx';
 import { useCall } from './use-call.ts';
 import styles from './operations.module.css';
 
 const fresh = JSON.stringify(
-  { id: 'every-morning', workflowId: 'my-workflow', cron: '0 7 * * 1-5', zone: 'Europe/Zurich', input: {}, overlap: 'skip' },
+  {
+    scheduleId: 'every-morning',
+    workflowId: 'my-workflow',
+    cron: '0 7 * * 1-5',
+    timeZone: 'Europe/Zurich',
+    input: {},
+    overlap: 'skip',
+    catchUp: 'latest',
+    active: true,
+  },
   null,
   2,
 );
 
+/** What a person edits of a schedule. */
+function asText({ scheduleId, workflowId, cron, timeZone, input, overlap, catchUp, active, jitterMs }: ScheduleRecord): string {
+  return JSON.stringify(
+    { scheduleId, workflowId, cron, timeZone, input: JSON.parse(input) as Json, jitter: jitterMs, overlap, catchUp, active },
+    null,
+    2,
+  );
+}
+
 export function SchedulesPane(): ReactNode {
-  const { t, format } = useText();
+  const { t } = useText();
   const { accountId, can } = useAccount();
-  const now = useNow(60_000);
   const live = useLiveList(queries.schedules(accountId), scheduleShape);
   const [editing, setEditing] = useState<string>();
   const words = t.operations.schedules;
@@ -32,25 +53,10 @@ export function SchedulesPane(): ReactNode {
       {live.value.length === 0 ? <Empty icon="clock" title={words.none.title} text={words.none.text} /> : null}
       <ul className={styles['list']}>
         {live.value.map(({ id, value }) => (
-          <li key={id}>
-            <div className={styles['main']}>
-              <div className={styles['line']}>
-                <strong>{id}</strong>
-                <span>{value.workflowId}</span>
-                <code>{value.cron}</code>
-                <span className="small soft">{value.zone}</span>
-              </div>
-              {value.nextAt === undefined ? null : <p className="small soft">{words.next(format.moment(value.nextAt, now))}</p>}
-            </div>
-            {can('author') ? (
-              <Button variant="default" size="compact-sm" onClick={() => setEditing(asText({ id, ...value }))}>
-                {words.edit}
-              </Button>
-            ) : null}
-          </li>
+          <ScheduleRow key={id} schedule={value} onEdit={() => setEditing(asText(value))} />
         ))}
       </ul>
-      {can('author') ? (
+      {can('start') ? (
         <div className={styles['actions']}>
           <Button variant="default" onClick={() => setEditing(fresh)}>
             {words.create}
@@ -64,13 +70,42 @@ export function SchedulesPane(): ReactNode {
   );
 }
 
+function ScheduleRow({ schedule, onEdit }: { readonly schedule: ScheduleRecord; readonly onEdit: () => void }): ReactNode {
+  const { t, format } = useText();
+  const { can } = useAccount();
+  const now = useNow(60_000);
+  const words = t.operations.schedules;
+  return (
+    <li>
+      <div className={styles['main']}>
+        <div className={styles['line']}>
+          <strong>{schedule.scheduleId}</strong>
+          <Badge tone={schedule.active ? 'good' : 'idle'} icon={schedule.active ? 'check' : 'minus'}>
+            {schedule.active ? t.operations.webhooks.active : t.operations.webhooks.inactive}
+          </Badge>
+          <span>{schedule.workflowId}</span>
+          <code>{schedule.cron}</code>
+          <span className="small soft">{schedule.timeZone}</span>
+        </div>
+        {schedule.active ? <p className="small soft">{words.next(format.moment(schedule.nextAt, now))}</p> : null}
+        {schedule.error === undefined ? null : <p className="small">{schedule.error}</p>}
+      </div>
+      {can('start') ? (
+        <Button variant="default" size="compact-sm" onClick={onEdit}>
+          {words.edit}
+        </Button>
+      ) : null}
+    </li>
+  );
+}
+
 function ScheduleForm({ initial, onDone }: { readonly initial: string; readonly onDone: () => void }): ReactNode {
   const { t } = useText();
   const [text, setText] = useState(initial);
   const { busy, problem, run } = useCall();
   const schedule = fromText(text);
   const save = async (): Promise<void> => {
-    if (schedule === undefined || !(await run('saveSchedule', { schedule }))) return;
+    if (schedule === undefined || !(await run('schedules.put', schedule))) return;
     toast('good', t.operations.schedules.saved);
     onDone();
   };

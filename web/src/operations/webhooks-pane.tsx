@@ -118,7 +118,7 @@ function Delivery({ delivery }: { readonly delivery: OutboxRecord }): ReactNode 
   const { busy, problem, run } = useCall();
   const words = t.operations.webhooks;
   const resend = async (): Promise<void> => {
-    if (await run('resend', { id: delivery.id })) toast('good', words.resent);
+    if (await run('outbox.resend', { id: delivery.id })) toast('good', words.resent);
   };
   return (
     <li>

@@ -167,6 +167,20 @@ function Provenance({ step }: { readonly step: StepRecord }): ReactNode {
           </>
         )}
       </dl>
+      {facts.sources.length === 0 ? null : (
+        <>
+          <h3>{t.run.sources}</h3>
+          <ul className="small">
+            {facts.sources.map((source, index) => (
+              <li key={index}>
+                {source.title}
+                {source.heading === '' ? '' : ` › ${source.heading}`}
+                {source.score === undefined ? '' : ` (${t.knowledge.score(format.percent(source.score))})`}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
     </section>
   );
 }

@@ -5,7 +5,7 @@ import { usePageTitle } from '../app/page-title.tsx';
 import { useAccount } from '../data/account.tsx';
 import { call, type KbHit } from '../data/api.ts';
 import { useLiveList, type Item } from '../data/live.ts';
-import { knowledgeShape, type KnowledgeRecord } from '../data/loose-shapes.ts';
+import { knowledgeShape, type KnowledgeRecord } from '../data/knowledge-shape.ts';
 import { queries } from '../data/queries.ts';
 import { useCall } from '../operations/use-call.ts';
 import { useText } from '../text/text.tsx';
@@ -80,7 +80,7 @@ function Search(): ReactNode {
   const [error, setError] = useState<unknown>();
   const search = (): void => {
     setError(undefined);
-    call('kbSearch', accountId, { text: text.trim(), topK: 10 }).then((answer) => setHits(answer.hits), setError);
+    call('kb.search', accountId, { text: text.trim(), topK: 10 }).then(setHits, setError);
   };
   return (
     <search className={styles['stack']}>
@@ -130,7 +130,7 @@ function Document({
   const { can } = useAccount();
   const { busy, problem, run } = useCall();
   const remove = async (): Promise<void> => {
-    if (confirm(t.knowledge.removeSure) && (await run('kbDelete', { id: item.id }))) onDone();
+    if (confirm(t.knowledge.removeSure) && (await run('kb.delete', { id: item.id }))) onDone();
   };
   return (
     <div className={styles['stack']}>
@@ -157,7 +157,7 @@ function DocumentForm({ item, onDone }: { readonly item?: Item<KnowledgeRecord>;
   const [markdown, setMarkdown] = useState(item?.value.markdown ?? '');
   const { busy, problem, run } = useCall();
   const save = async (): Promise<void> => {
-    if (!(await run('kbAdd', { title, collection, markdown, ...(item === undefined ? {} : { id: item.id }) }))) return;
+    if (!(await run('kb.add', { title, collection, markdown, ...(item === undefined ? {} : { id: item.id }) }))) return;
     toast('good', t.knowledge.saved);
     onDone();
   };

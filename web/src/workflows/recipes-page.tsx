@@ -1,11 +1,13 @@
 import { Button, Textarea } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
+import { paths } from '@model/paths.ts';
 import { useFocusOnArrival } from '../app/focus.ts';
 import { usePageTitle } from '../app/page-title.tsx';
 import { useAccount } from '../data/account.tsx';
-import { useLiveList } from '../data/live.ts';
-import { asText, fromText, recipeShape } from '../data/loose-shapes.ts';
+import { readDoc, useLiveList } from '../data/live.ts';
+import { fromText } from '../data/knowledge-shape.ts';
 import { queries } from '../data/queries.ts';
+import { recipeShape, recipeVersionShape } from '../data/shapes.ts';
 import { useCall } from '../operations/use-call.ts';
 import { useText } from '../text/text.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -29,6 +31,10 @@ export function RecipesPage(): ReactNode {
   const { accountId, can } = useAccount();
   const live = useLiveList(queries.recipes(accountId), recipeShape);
   const [editing, setEditing] = useState<string>();
+  const open = async (id: string, version: number): Promise<void> => {
+    const found = await readDoc(paths.recipeVersion(accountId, id, version), recipeVersionShape);
+    if (found !== undefined) setEditing(JSON.stringify(JSON.parse(found.value.json), null, 2));
+  };
   usePageTitle(t.recipes.title);
   useFocusOnArrival('recipes');
   return (
@@ -49,11 +55,11 @@ export function RecipesPage(): ReactNode {
         {(live.state === 'ready' ? live.value : []).map(({ id, value }) => (
           <li key={id} className={styles['row']}>
             <span>
-              <strong>{value.name ?? value.title ?? id}</strong>
+              <strong>{value.name === '' ? id : value.name}</strong>
               <span className="soft">{value.description}</span>
             </span>
-            <span className="small soft">{value.latest === undefined ? '' : t.workflows.version(value.latest)}</span>
-            <Button variant="default" size="compact-sm" onClick={() => setEditing(value.json ?? asText({ id, ...value }))}>
+            <span className="small soft">{t.workflows.version(value.latest)}</span>
+            <Button variant="default" size="compact-sm" onClick={() => void open(id, value.latest)}>
               {can('author') ? t.recipes.edit : t.common.open}
             </Button>
           </li>
@@ -73,7 +79,7 @@ function RecipeForm({ initial, onDone }: { readonly initial: string; readonly on
   const { busy, problem, run } = useCall();
   const recipe = fromText(text);
   const publish = async (): Promise<void> => {
-    if (recipe === undefined || !(await run('publishRecipe', { recipe }))) return;
+    if (recipe === undefined || !(await run('recipes.publish', { recipe }))) return;
     toast('good', t.recipes.saved);
     onDone();
   };

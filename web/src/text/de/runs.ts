@@ -97,6 +97,7 @@ export const run: Catalogue['run'] = {
   model: 'Modell',
   tokens: 'Token hinein und heraus',
   cost: 'Kosten',
+  sources: 'Quellen, die es erhielt',
   latency: 'Antwort nach',
   openApproval: 'Die Anfrage öffnen',
   openChild: 'Den Lauf öffnen, auf den er wartet',

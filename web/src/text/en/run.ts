@@ -47,6 +47,7 @@ export const run = {
   model: 'Model',
   tokens: 'Tokens in and out',
   cost: 'Cost',
+  sources: 'Sources it was given',
   latency: 'Answered in',
   openApproval: 'Open the request',
   openChild: 'Open the run it waits for',
