@@ -124,6 +124,12 @@ function* again(): Iterable<Case> {
 }
 
 function* elsewhere(): Iterable<Case> {
+  yield {
+    name: 'a member does not make the account itself',
+    as: 'admin',
+    request: { verb: 'create', path: 'accounts/bare', doc: { v: 1 } },
+    allow: false,
+  };
   for (const as of everybody) {
     yield { name: `${String(as)} gets the account`, as, request: { verb: 'get', path: 'accounts/acme' }, allow: members.includes(as) };
     yield { name: `${String(as)} lists accounts`, as, request: { verb: 'list', path: 'accounts', query: { limit: 1 } }, allow: false };
@@ -201,6 +207,7 @@ function* notifications(): Iterable<Case> {
   yield update('viewer', 'n', { readAt: 'now' }, false);
   yield update('viewer', 'n', { readAt: NOW, title: 'other' }, false);
   yield update('viewer', 'n', { to: 'admin' }, false);
+  yield update('viewer', 'n', { readAt: fromNow(0), forged: true }, false);
   yield update('viewer', 'm', { readAt: NOW }, false);
   yield update('admin', 'n', { readAt: NOW }, false);
   yield update('gone', 'g', { readAt: NOW }, false);

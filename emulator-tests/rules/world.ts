@@ -112,6 +112,7 @@ export const world: Readonly<Record<string, Doc>> = {
   'accounts/acme/approvals/held': approval({ approvalId: 'held', claimedBy: 'approver' }),
   'accounts/acme/approvals/form': approval({ approvalId: 'form', form: '{}' }),
   'accounts/acme/approvals/alleyes': approval({ approvalId: 'alleyes', eligible: ['approver', 'stranger', 'gone', 'foreigner'] }),
+  'accounts/bare/members/admin': member('admin', 'bare', ['admin']),
   'accounts/other/runs/r1': { v: 1 },
   'accounts/other/runs/r1/steps/s': { v: 1 },
   'accounts/other/approvals/open': approval(open),
