@@ -21,7 +21,8 @@ beforeEach(async () => {
 const cutOff = (): never => {
   throw new KilnError('http.interrupted', 'the connection broke');
 };
-const told = (): (string | undefined)[][] => ops.sent.filter(({ kind }) => kind === 'mail').map(({ to, subject }) => [to.split('@')[0], subject]);
+const told = (): (string | undefined)[][] =>
+  ops.sent.filter(({ kind }) => kind === 'mail').map(({ to, subject }) => [to.split('@')[0], subject]);
 
 async function pass(hours: number): Promise<void> {
   for (let i = 0; i < hours; i += 1) {

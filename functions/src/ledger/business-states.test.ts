@@ -107,7 +107,11 @@ describe('what a run is found by', () => {
       steps: [step('a')],
     });
     const run = await ops.start('wf', { id: 7, customer: 'ACME' });
-    expect(ops.run(run)).toMatchObject({ businessKey: 'inv-7', attributes: { customer: 'ACME' }, tags: ['$by=user:starter', 'customer=ACME'] });
+    expect(ops.run(run)).toMatchObject({
+      businessKey: 'inv-7',
+      attributes: { customer: 'ACME' },
+      tags: ['$by=user:starter', 'customer=ACME'],
+    });
   });
 
   test('an input without them is rejected, with the reason', async () => {

@@ -118,7 +118,11 @@ export async function recordCheck(
     const now = ledger.clock.now();
     const { verdict, writes } = outcomeOf(checked, record, now);
     const told = verdict === 'mismatch' ? await alertOnce(tx, breachOf(run, checked), now) : [];
-    const more = [...queueWrites(checked, verdict, exception, now), ...told, ...(await also(tx, verdict === run.reconciliation ? undefined : verdict))];
+    const more = [
+      ...queueWrites(checked, verdict, exception, now),
+      ...told,
+      ...(await also(tx, verdict === run.reconciliation ? undefined : verdict)),
+    ];
     const mark: Write[] =
       verdict === undefined ? [] : [{ op: 'update', path: paths.run(accountId, runId), data: { reconciliation: verdict } }];
     for (const write of [...writes, ...mark, ...more]) tx.write(write);

@@ -13,7 +13,13 @@ async function problems(fields: object): Promise<string[]> {
   const index = indexDefinition(parsed.definition);
   const place = placeOf(index, 'ask');
   const own = checkDefinition(index, createStepRegistry());
-  const context = { secrets: { fillIn: <T>(value: T) => value }, accountId: 'acme', index, place, services: { actions: new ActionRegistry([]) } };
+  const context = {
+    secrets: { fillIn: <T>(value: T) => value },
+    accountId: 'acme',
+    index,
+    place,
+    services: { actions: new ActionRegistry([]) },
+  };
   const further = own.length > 0 ? [] : await approval.preflight?.(place.step as never, context);
   return [...own, ...(further ?? [])].map(({ message }) => message);
 }
