@@ -1,8 +1,12 @@
+import { z } from 'zod';
 import { canonicalJson } from '../engine/json.ts';
-import { paths } from '../model/paths.ts';
+import { KilnError } from '../model/errors.ts';
+import { idPattern, paths } from '../model/paths.ts';
+import { exceptionRecordSchema } from '../model/reconciliation.ts';
 import type { ExceptionRecord } from '../model/reconciliation.ts';
 import type { RunRecord } from '../model/run.ts';
 import { raiseAlert } from './alerts.ts';
+import { appendAudit } from './history.ts';
 import { StoreConflict } from './store.ts';
 import type { Ledger } from './transitions.ts';
 
@@ -42,4 +46,32 @@ export async function alertFailure(ledger: Ledger, run: RunRecord, asked: boolea
   const breach = { accountId, runId, workflowId, version, kind: 'failed', breach: 'failed', ...stepKey } as const;
   const title = `${workflowId} ${run.businessKey ?? runId} has failed`;
   await raiseAlert(ledger.store, { ...breach, title, text: error?.message ?? 'The run has failed.' }, ledger.clock.now());
+}
+
+export const settleExceptionInput = z.strictObject({
+  id: z.string().regex(idPattern),
+  state: z.enum(['accepted', 'fixed']),
+  reason: z.string().min(1).max(2_000),
+});
+
+/** A person has dealt with a business exception. A difference has commands of its own, since the run knows about it. */
+export async function settleException(
+  ledger: Ledger,
+  actor: { readonly accountId: string; readonly uid: string },
+  { id, state, reason }: z.infer<typeof settleExceptionInput>,
+): Promise<void> {
+  const path = paths.exception(actor.accountId, id);
+  await ledger.store.transaction(async (tx) => {
+    const { docs } = await tx.get([path]);
+    if (docs[0] === undefined) throw new KilnError('request.invalid', 'there is no such exception in this account');
+    const exception = exceptionRecordSchema.parse(docs[0].data);
+    if (exception.kind === 'mismatch')
+      throw new KilnError('request.invalid', 'accept the difference, or have it looked up again, by a command to its run');
+    if (exception.state !== 'open') throw new KilnError('request.invalid', `${exception.by ?? 'somebody'} has settled it already`);
+    const now = ledger.clock.now();
+    const text = `${actor.uid} settled the exception of run ${exception.runId} (${state}): ${reason}`;
+    const audit = await appendAudit(tx, actor.accountId, [{ kind: 'exception_settled', by: actor.uid, text, data: { id, state } }], now);
+    tx.write({ op: 'update', path, data: { state, by: actor.uid, endedAt: now } });
+    for (const write of audit) tx.write(write);
+  });
 }

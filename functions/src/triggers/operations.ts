@@ -9,6 +9,7 @@ import { parseDefinition, checkDefinition } from '../engine/preflight.ts';
 import { indexDefinition } from '../engine/definition-index.ts';
 import type { Operation } from './api.ts';
 import { operatingOperations } from './operating.ts';
+import { oversightOperations } from './oversight-operations.ts';
 import { peopleOperations } from './people-operations.ts';
 import { worldOperations } from './world-operations.ts';
 
@@ -27,6 +28,7 @@ const definitionInput = z.strictObject({ definition: z.json(), note: z.string().
 /** Every op of the callable, with the roles that may use it. */
 export const operations: Readonly<Record<string, Operation>> = {
   ...operatingOperations,
+  ...oversightOperations,
   ...peopleOperations,
   ...worldOperations,
   start: {
