@@ -3,10 +3,11 @@ import { KilnError } from '../model/errors.ts';
 import { bulkRequestSchema, jobRecordSchema } from '../model/job.ts';
 import type { BulkJob } from '../model/job.ts';
 import { paths } from '../model/paths.ts';
+import { runRecordSchema } from '../model/run.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { appendAudit } from './history.ts';
 import { dueField } from './due.ts';
-import { isEmptyFilter, runQuery } from './run-search.ts';
+import { isEmptyFilter, matches, runQuery } from './run-search.ts';
 import { remove, StoreConflict } from './store.ts';
 import type { Write } from './store.ts';
 
@@ -53,10 +54,11 @@ export async function attendBulk(runtime: Runtime, job: BulkJob): Promise<void> 
   // Runs that begin while the job is under way are not meant.
   const filter = { ...request.filter, to: Math.min(request.filter.to ?? Infinity, job.createdAt + 1) };
   const { docs } = await runtime.store.query(runQuery(accountId, filter, request.rate, job.cursor));
+  const meant = docs.filter((doc) => matches(runRecordSchema.parse(doc.data), filter));
   let commanded = 0;
-  for (const doc of docs) if (await command(runtime, job, doc.id)) commanded += 1;
+  for (const doc of meant) if (await command(runtime, job, doc.id)) commanded += 1;
   const now = runtime.clock.now();
-  const progress = { commanded: job.commanded + commanded, repeated: job.repeated + docs.length - commanded };
+  const progress = { commanded: job.commanded + commanded, repeated: job.repeated + meant.length - commanded };
   const last = docs.at(-1);
   const over = last === undefined || docs.length < request.rate;
   const next = over

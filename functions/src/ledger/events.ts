@@ -67,7 +67,7 @@ export async function attendEvent(runtime: Runtime, accountId: string, eventId: 
       if (event.runId === undefined || wait.runId === event.runId) await meet(runtime, event, wait);
     }
     if (found.docs.length < PAGE) {
-      await runtime.store.commit([{ op: 'update', path, data: { state: 'handled', due: remove } }]);
+      await runtime.store.commit([{ op: 'update', path, data: { state: 'handled', due: remove, expiresAt: event.expiresAt } }]);
       return;
     }
     after = found.docs.at(-1)?.id ?? '';

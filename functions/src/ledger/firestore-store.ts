@@ -1,5 +1,6 @@
 import { FieldPath, FieldValue, Timestamp } from '@google-cloud/firestore';
 import type {
+  DocumentData,
   DocumentReference,
   DocumentSnapshot,
   Firestore,
@@ -157,7 +158,7 @@ function snapshotOfExisting(doc: QueryDocumentSnapshot): Snapshot {
   return {
     path: doc.ref.path,
     id: doc.id,
-    data: doc.data(),
+    data: withoutTtl(doc.data()),
     createTime: doc.createTime.toMillis(),
     updateTime: token(doc.updateTime),
   };
@@ -173,12 +174,26 @@ function timeOf(updateTime: string): Timestamp {
 }
 
 function encode(fields: StoredFields): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([field, value]) => {
+  const encoded = Object.fromEntries(
+    Object.entries(fields).map(([field, value]): [string, unknown] => {
       if (isRemove(value)) return [field, FieldValue.delete()];
       return [field, isIncrement(value) ? FieldValue.increment(value.$increment) : value];
     }),
   );
+  const { expiresAt } = fields;
+  return typeof expiresAt === 'number' ? { ...encoded, [TTL_FIELD]: Timestamp.fromMillis(expiresAt) } : encoded;
+}
+
+/**
+ * Firestore deletes documents by a field that holds a timestamp, while everything here is in milliseconds: so `expiresAt` is
+ * written once more in the form that its TTL policy reads, and that copy is not shown to anybody.
+ */
+const TTL_FIELD = 'ttl';
+
+function withoutTtl(data: DocumentData): DocumentData {
+  if (!(data[TTL_FIELD] instanceof Timestamp)) return data;
+  const { [TTL_FIELD]: _ttl, ...rest } = data;
+  return rest;
 }
 
 function rethrow(error: unknown): never {
