@@ -9,7 +9,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { faultNames, operationNames } from '../emulator-tests/simulator/faults.ts';
 import { together } from '../emulator-tests/simulator/hunt.ts';
 import type { Hunt } from '../emulator-tests/simulator/hunt.ts';
-import { huntPlanted, plantedTable } from '../emulator-tests/simulator/mutants.ts';
+import { huntPlanted, TABLE_HEAD, tableRow } from '../emulator-tests/simulator/mutants.ts';
 import { planted } from '../emulator-tests/simulator/planted.ts';
 import { shrink } from '../emulator-tests/simulator/shrink.ts';
 import { runSeed } from '../emulator-tests/simulator/simulate.ts';
@@ -25,6 +25,7 @@ interface Options {
   readonly trace: boolean;
   readonly jobs: number;
   readonly planted: boolean;
+  readonly only?: string;
 }
 
 function whole(text: string): number {
@@ -32,12 +33,20 @@ function whole(text: string): number {
   return Number(text);
 }
 
-const { schedules, seed, trace, jobs, planted: withPlanted } = new Command('sim')
+const {
+  schedules,
+  seed,
+  trace,
+  jobs,
+  planted: withPlanted,
+  only,
+} = new Command('sim')
   .option('--schedules <n>', 'how many schedules, with rising seeds', whole, 1_000)
   .option('--seed <n>', 'the first seed', whole, 1)
   .option('--trace', 'show the schedule of the seed in words, made smaller if it fails', false)
   .option('--jobs <n>', 'processes at once', whole, availableParallelism())
   .option('--planted', 'hunt each planted bug instead', false)
+  .option('--only <ids>', 'of the planted bugs only these, separated by commas')
   .parse()
   .opts<Options>();
 
@@ -65,16 +74,22 @@ async function showTrace(): Promise<void> {
 
 async function play(): Promise<void> {
   const started = performance.now();
-  const chunks = Array.from({ length: Math.ceil(schedules / CHUNK) }, (_, i) => ({ from: seed + i * CHUNK, count: Math.min(CHUNK, schedules - i * CHUNK) }));
+  const chunks = Array.from({ length: Math.ceil(schedules / CHUNK) }, (_, i) => ({
+    from: seed + i * CHUNK,
+    count: Math.min(CHUNK, schedules - i * CHUNK),
+  }));
   const hunts: Hunt[] = [];
   await Promise.all(
     Array.from({ length: jobs }, async () => {
-      for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) hunts.push(await huntElsewhere(chunk.from, chunk.count));
+      for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift())
+        hunts.push(await huntElsewhere(chunk.from, chunk.count));
     }),
   );
   const { hunt, counters } = together(hunts);
   const seconds = (performance.now() - started) / 1_000;
-  say(`${hunt.schedules} schedules in ${seconds.toFixed(1)} s (${(hunt.schedules / seconds).toFixed(1)} a second), ${hunt.operations} operations, ${hunt.deliveries} deliveries`);
+  say(
+    `${hunt.schedules} schedules in ${seconds.toFixed(1)} s (${(hunt.schedules / seconds).toFixed(1)} a second), ${hunt.operations} operations, ${hunt.deliveries} deliveries`,
+  );
   say('\nfaults');
   for (const name of faultNames) say(`${String(counters.faults.get(name) ?? 0).padStart(10)}  ${name}`);
   say('\noperations that succeeded');
@@ -100,7 +115,8 @@ function huntElsewhere(from: number, count: number): Promise<Hunt> {
 }
 
 async function showPlanted(): Promise<void> {
-  const caught = await huntPlanted(planted, { schedules, jobs });
-  say(plantedTable(caught));
+  say(TABLE_HEAD);
+  const wanted = only === undefined ? planted : planted.filter(({ id }) => only.split(',').includes(id));
+  const caught = await huntPlanted(wanted, { from: seed, schedules, jobs, each: (one) => say(tableRow(one)) });
   if (caught.some(({ find }) => find === undefined)) process.exitCode = 1;
 }

@@ -89,7 +89,7 @@ function body(state: State, kind: string, id: string, depth: number, inLoop: boo
     case 'wait':
       return { id, type: 'wait', for: random.pick(['1s', '10s', '5m', '3h', '9d', '40d']) };
     case 'fail':
-      return random.chance(0.5) ? { id, type: 'fail', code: random.pick(['alpha', 'beta']) } : { id, type: 'transform', value: value() };
+      return random.chance(0.7) ? { id, type: 'fail', code: random.pick(['alpha', 'beta']) } : { id, type: 'transform', value: value() };
     case 'approval':
       return {
         id,
@@ -141,7 +141,7 @@ function body(state: State, kind: string, id: string, depth: number, inLoop: boo
         id,
         type: 'parallel',
         // Which branch comes first is a race, so an oracle cannot tell it.
-        policy: random.pick(options.deterministic ? ['settled'] : ['settled', 'all', 'any']),
+        policy: random.pick(options.deterministic ? ['settled'] : ['settled', 'all', 'all', 'any']),
         branches: Object.fromEntries(names.map((name) => [name, list(state, depth + 1, inLoop, before)])),
       };
     }
@@ -153,7 +153,7 @@ function tolerance(state: State, kind: string, depth: number, inLoop: boolean, b
   const more: Record<string, unknown> = {};
   if (random.chance(0.2)) more['continueOnError'] = true;
   const throws = kind === 'fail' || kind === 'approval' || kind === 'loop' || kind === 'parallel';
-  if (throws && random.chance(0.4) && depth < 4) {
+  if (throws && random.chance(kind === 'parallel' ? 0.6 : 0.4) && depth < 4) {
     more['onException'] = random.chance(0.5)
       ? { alpha: list(state, depth + 1, inLoop, before) }
       : { '*': list(state, depth + 1, inLoop, before) };

@@ -370,7 +370,7 @@ export class World {
     } else deliver(delay());
     if (random.chance(faults.duplicate)) {
       this.counters.fault('duplicate delivery');
-      deliver(delay() + random.int(2_000));
+      deliver(delay() + random.int(random.pick([2_000, 2_000, 60_000, 3_600_000])));
     }
   }
 
