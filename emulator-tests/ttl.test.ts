@@ -15,7 +15,7 @@ test('what expires carries a timestamp for Firestore’s TTL policy, which nobod
   await store.commit([{ op: 'update', path: 'things/a', data: { v: 2, expiresAt: 1_900_000_000_000 } }]);
   const raw = (await db.doc('things/a').get()).data();
   expect(raw?.['ttl']).toBeInstanceOf(Timestamp);
-  expect((raw?.['ttl'] as InstanceType<typeof Timestamp>).toMillis()).toBe(1_900_000_000_000);
+  expect((raw?.['ttl'] as InstanceType<typeof Timestamp> | undefined)?.toMillis()).toBe(1_900_000_000_000);
   const { docs } = await store.get(['things/a']);
   expect(docs[0]?.data).toEqual({ v: 2, expiresAt: 1_900_000_000_000 });
 });

@@ -57,8 +57,11 @@ const pages: readonly {
   { name: 'editor', who: 'Operator', path: 'workflows/invoice-approval/edit', shows: 'Step settings', budget: 30 },
   { name: 'recipes', who: 'Operator', path: 'recipes', shows: 'Summary', budget: 30 },
   { name: 'knowledge', who: 'Operator', path: 'knowledge', shows: 'How we pay', budget: 30 },
-  { name: 'settle', who: 'Operator', path: 'operations', shows: 'Target system disagrees', budget: 40 },
+  { name: 'settle', who: 'Operator', path: 'operations', shows: 'payment:2026-109', budget: 40 },
   { name: 'webhooks', who: 'Operator', path: 'operations?tab=webhooks', shows: 'Please decide: Pay invoice', budget: 60 },
+  { name: 'numbers', who: 'Operator', path: 'numbers', shows: 'Steps by type', budget: 60 },
+  { name: 'schedules', who: 'Operator', path: 'operations?tab=schedules', shows: '0 7 * * 1-5', budget: 40 },
+  { name: 'bulk', who: 'Operator', path: 'operations?tab=bulk', shows: 'The bank is back.', budget: 40 },
   { name: 'members', who: 'Admin', path: 'operations?tab=members', shows: 'Sven Second', budget: 30 },
 ];
 

@@ -131,9 +131,9 @@ function waitingSteps(ref: Shape, now: number, start: number, approvalId: string
       details: JSON.stringify({
         model: 'kiln-dev-model',
         responseModel: 'kiln-dev-model',
-        latencyMs: 2_210,
-        usage: { inputTokens: 812, outputTokens: 164 },
+        calls: [{ usage: { inputTokens: 812, outputTokens: 164 }, latencyMs: 2_210 }],
         costMicroUsd: 1_240,
+        context: [{ documentId: 'payments', version: 3, title: 'How we pay', collection: 'finance', heading: 'Payments', score: 0.82 }],
       }),
     }),
     done(ref, 'enrich', start + 2_500, 9_400, { type: 'parallel', attempts: [] }),

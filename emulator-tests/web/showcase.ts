@@ -1,5 +1,9 @@
 /** An account with something of everything, for looking at pages. */
+import type { BulkJob } from '../../functions/src/model/job.ts';
 import { paths } from '../../functions/src/model/paths.ts';
+import type { ScheduleRecord } from '../../functions/src/model/schedule.ts';
+import { rollupOf } from '../../functions/src/telemetry/metrics.ts';
+import { count, observe, type Series } from '../../functions/src/telemetry/series.ts';
 import { approval, DAY, HOSTILE, HOSTILE_MARKDOWN, HOUR, membersOf, MINUTE, payload, type Documents } from './fixtures.ts';
 import { people } from './people.ts';
 import { completedRun, failedRun, largeRun, waitingRun, workflowDocuments } from './run-fixtures.ts';
@@ -124,6 +128,20 @@ function office(accountId: string, now: number): Documents {
       },
     ],
     [
+      paths.effect(accountId, 'e'.repeat(64)),
+      {
+        ...base,
+        key: 'payment:2026-109',
+        state: 'unknown',
+        runId: 'failed1',
+        stepKey: 'pay',
+        attempt: 1,
+        request: 'x',
+        prevented: 0,
+        claimedAt: now - 5 * HOUR,
+      },
+    ],
+    [
       paths.alert(accountId, 'al1'),
       {
         ...base,
@@ -183,7 +201,15 @@ function office(accountId: string, now: number): Documents {
     ],
     [
       `${paths.account(accountId)}/recipes/summary`,
-      { ...base, name: 'Summary', description: 'Summarises a text in three sentences.', latest: 2 },
+      {
+        v: 1,
+        recipeId: 'summary',
+        name: 'Summary',
+        description: 'Summarises a text in three sentences.',
+        latest: 2,
+        hash: 'h',
+        updatedAt: now - DAY,
+      },
     ],
     [
       `${paths.account(accountId)}/kb/payments`,
@@ -221,12 +247,92 @@ function office(accountId: string, now: number): Documents {
   ]);
 }
 
+/** What happens by the clock and over many runs, and the figures of the last month. */
+function routine(accountId: string, now: number): Documents {
+  const schedule: ScheduleRecord = {
+    v: 1,
+    accountId,
+    scheduleId: 'every-morning',
+    workflowId: 'invoice-approval',
+    input: '{"number":"2026-120"}',
+    cron: '0 7 * * 1-5',
+    timeZone: 'Europe/Zurich',
+    jitterMs: 0,
+    overlap: 'skip',
+    catchUp: 'latest',
+    active: true,
+    nextAt: now + 9 * HOUR,
+    lastRunId: 'done1',
+    lastAt: now - 15 * HOUR,
+    skipped: 2,
+    updatedAt: now - DAY,
+    updatedBy: people.admin.uid,
+  };
+  const job: BulkJob = {
+    v: 1,
+    accountId,
+    jobId: 'job1',
+    kind: 'bulk',
+    by: people.operator.uid,
+    state: 'running',
+    request: { filter: { workflowId: 'invoice-approval', status: 'failed' }, command: 'retry', reason: 'The bank is back.', rate: 200 },
+    commanded: 148,
+    repeated: 2,
+    createdAt: now - 3 * MINUTE,
+  };
+  const days = Array.from({ length: 30 }, (_, n) => rollupOf(accountId, isoDay(now - n * DAY), figures(n), now));
+  return new Map<string, object>([
+    [paths.schedule(accountId, schedule.scheduleId), schedule],
+    [paths.job(accountId, job.jobId), job],
+    ...days.map((each) => [paths.rollup(accountId, each.day), each] as const),
+  ]);
+}
+
+function isoDay(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+/** The figures of the day `n` days ago, by the engine's own counting. */
+function figures(n: number): Series {
+  const series: Series = new Map();
+  const busy = 40 + ((n * 17) % 23);
+  for (const [workflow, part] of [
+    ['invoice-approval', 0.7],
+    ['support-triage', 0.3],
+  ] as const) {
+    const completed = Math.round(busy * part);
+    count(series, 'workflow_executions_total', { workflow, status: 'completed' }, completed);
+    count(series, 'workflow_executions_total', { workflow, status: 'failed' }, n % 4);
+    count(series, 'workflow_executions_total', { workflow, status: 'cancelled' }, n % 2);
+    for (let run = 0; run < completed; run++)
+      observe(series, 'workflow_duration_seconds', { workflow, status: 'completed' }, 600 + ((n * 131 + run * 37) % 1_800));
+    count(series, 'workflow_exceptions_total', { workflow, cause: 'business', code: 'policy.broken' }, n % 3);
+    count(series, 'workflow_exceptions_total', { workflow, cause: 'technical', code: 'http.server_error' }, n % 4);
+  }
+  for (const [kind, seconds] of [
+    ['approval', 1_500],
+    ['timer', 300],
+    ['event', 90],
+  ] as const) {
+    count(series, 'workflow_waits_total', { kind }, 12);
+    for (let wait = 0; wait < 12; wait++) observe(series, 'workflow_wait_seconds', { kind }, seconds + wait * n);
+  }
+  for (const type of ['http', 'recipe', 'action', 'approval', 'condition']) {
+    count(series, 'workflow_steps_total', { type, outcome: 'succeeded' }, busy);
+    count(series, 'workflow_steps_total', { type, outcome: 'failed' }, type === 'http' ? n % 5 : 0);
+    count(series, 'workflow_retries_total', { type }, type === 'http' ? 6 + (n % 5) : n % 2);
+  }
+  count(series, 'workflow_llm_cost_usd_total', { model: 'kiln-dev-model' }, 0.9 + (n % 7) / 10);
+  return series;
+}
+
 /** Everything; `items` is the number of iterations of the large run, each of two steps. */
 export function showcase(accountId: string, now: number, items: number): Documents {
   const parts: readonly Documents[] = [
     membersOf(accountId),
     approvals(accountId, now),
     office(accountId, now),
+    routine(accountId, now),
     workflowDocuments(accountId, now),
     waitingRun({ accountId, runId: 'waiting1' }, now),
     failedRun({ accountId, runId: 'failed1' }, now),

@@ -356,3 +356,16 @@ describe('deadlines', () => {
     expect(await ops.output(run)).toEqual({ timedOut: true, event: null });
   });
 });
+
+describe('an effect with a business key', () => {
+  test('settled by a person, it is not brought about again by another run', async () => {
+    answer = cutOff;
+    await ops.publish('wf', [act('pay', 'charge', { effectKey: 'invoice:{{workflow_input.id}}' })]);
+    const run = await ops.start('wf', { id: 7 });
+    await ops.command(run, 'resolve', { stepKey: 'pay', argument: { outcome: 'succeeded', output: { id: 'ch_1' } } });
+    answer = (input) => input;
+    const other = await ops.start('wf', { id: 7 });
+    expect(await ops.output(other)).toEqual({ id: 'ch_1' });
+    expect(calls.length).toBe(1);
+  });
+});

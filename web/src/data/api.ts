@@ -26,6 +26,21 @@ export interface KbHit {
   readonly score: number;
 }
 
+/** What checking a chain of entries came to. */
+export type Verification =
+  { readonly ok: true; readonly entries: number } | { readonly ok: false; readonly n: number; readonly problem: string };
+
+/** What the reconciler did when it last came by. */
+export interface Health {
+  readonly at: number;
+  readonly repaired: number;
+  readonly failed: number;
+  /** More was due than one tick attends. */
+  readonly behind: boolean;
+  /** When it last looked at every run that has not ended. */
+  readonly auditedAt: number;
+}
+
 interface Operations {
   preflight: { in: { definition: Json }; out: { problems: readonly DefinitionProblem[] } };
   publish: { in: { definition: Json; note?: string }; out: { ok: boolean; version: number } };
@@ -49,12 +64,15 @@ interface Operations {
   'schedules.put': { in: Readonly<Record<string, Json>>; out: unknown };
   'outbox.resend': { in: { id: string }; out: unknown };
 
-  'bulk.start': { in: Omit<BulkRequest, 'rate'>; out: { jobId: string } };
-  'jobs.cancel': { in: { jobId: string }; out: unknown };
-  'exceptions.settle': { in: { id: string; state: 'accepted' | 'fixed'; note: string }; out: unknown };
-  'alerts.acknowledge': { in: { alertId: string }; out: unknown };
-  'audit.verify': { in: Record<string, never>; out: { ok: boolean; entries: number; problem?: string } };
-  health: { in: Record<string, never>; out: Json };
+  'effects.settle': { in: { id: string; happened: boolean; result?: Json; reason: string }; out: unknown };
+
+  startBulk: { in: Omit<BulkRequest, 'rate'>; out: { jobId: string } };
+  cancelJob: { in: { jobId: string }; out: unknown };
+  acknowledgeAlert: { in: { alertId: string }; out: unknown };
+  settleException: { in: { id: string; state: 'accepted' | 'fixed'; reason: string }; out: unknown };
+  verifyAudit: { in: Record<string, never>; out: Verification };
+  verifyHistory: { in: { runId: string }; out: Verification };
+  health: { in: Record<string, never>; out: Health | null };
 }
 
 export type Op = keyof Operations;

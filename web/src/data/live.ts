@@ -17,24 +17,10 @@ import {
   type DocumentSnapshot,
   type Query,
   type QuerySnapshot,
-  type WhereFilterOp,
 } from 'firebase/firestore';
 import { services } from './firebase.ts';
+import { ID_FIELD, type ListSpec } from './list-spec.ts';
 import { countReads } from './reads.ts';
-
-/** Orders by the id of the document, to tell apart what was created in the same millisecond. */
-export const ID_FIELD = '__name__';
-
-/** A query as plain data. A limit is not optional: no listener is open-ended. */
-export interface ListSpec {
-  readonly path: string;
-  /** Over all collections of that name. */
-  readonly group?: boolean;
-  readonly where?: readonly (readonly [field: string, op: WhereFilterOp, value: unknown])[];
-  readonly orderBy?: readonly (readonly [field: string, direction: 'asc' | 'desc'])[];
-  readonly startAfter?: readonly unknown[];
-  readonly limit: number;
-}
 
 export interface Item<T> {
   readonly id: string;

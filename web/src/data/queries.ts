@@ -1,8 +1,11 @@
-/** Every query of the app, as data. Each has a limit and needs no more than the indexes of firestore.indexes.json. */
-import { paths } from '@model/paths.ts';
-import type { RunStatus } from '@model/run.ts';
-import { liveStepStates } from '@model/step.ts';
-import { ID_FIELD, type ListSpec } from './live.ts';
+/**
+ * Every query of the app, as data. Each has a limit and needs no more than the indexes of firestore.indexes.json, which a test outside
+ * of the app's build holds them against: hence no alias and no Firebase here.
+ */
+import { paths } from '../../../functions/src/model/paths.ts';
+import type { RunStatus } from '../../../functions/src/model/run.ts';
+import { liveStepStates } from '../../../functions/src/model/step.ts';
+import { ID_FIELD, type ListSpec } from './list-spec.ts';
 
 export const pageSize = { accounts: 50, members: 200, inbox: 50, notifications: 20, runs: 50, firstSteps: 100, steps: 300 } as const;
 
@@ -164,6 +167,13 @@ export const queries = {
     limit: 50,
   }),
 
+  /** Effects of which nobody knows whether they happened. */
+  unknownEffects: (accountId: string): ListSpec => ({
+    path: `${paths.account(accountId)}/effects`,
+    where: [['state', '==', 'unknown']],
+    limit: 50,
+  }),
+
   outbox: (accountId: string, state: string | undefined): ListSpec => ({
     path: `${paths.account(accountId)}/outbox`,
     ...(state === undefined ? {} : { where: [['state', '==', state] as const] }),
@@ -177,7 +187,6 @@ export const queries = {
 
   jobs: (accountId: string): ListSpec => ({
     path: `${paths.account(accountId)}/jobs`,
-    where: [['kind', '==', 'bulk']],
     orderBy: [['createdAt', 'desc']],
     limit: 20,
   }),

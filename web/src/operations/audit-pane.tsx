@@ -1,5 +1,4 @@
-import { Button } from '@mantine/core';
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { useAccount, usePeople } from '../data/account.tsx';
 import { call } from '../data/api.ts';
 import { useLiveList } from '../data/live.ts';
@@ -7,45 +6,18 @@ import { queries } from '../data/queries.ts';
 import { historyShape } from '../data/shapes.ts';
 import { useText } from '../text/text.tsx';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
-import { Badge } from '../ui/status.tsx';
 import { Moment } from '../ui/time.tsx';
+import { VerifyChain } from './verify-chain.tsx';
 import styles from './operations.module.css';
 
 export function AuditPane(): ReactNode {
   const { t } = useText();
-  const { can } = useAccount();
+  const { accountId, can } = useAccount();
   if (!can('administer')) return <Empty icon="ban" title={t.operations.audit.onlyAdmins} />;
   return (
     <div className={styles['stack']}>
-      <Verify />
+      <VerifyChain verify={() => call('verifyAudit', accountId, {})} />
       <Entries />
-    </div>
-  );
-}
-
-function Verify(): ReactNode {
-  const { t } = useText();
-  const { accountId } = useAccount();
-  const [answer, setAnswer] = useState<{ ok: boolean; entries: number; problem?: string }>();
-  const [error, setError] = useState<unknown>();
-  const words = t.operations.audit;
-  return (
-    <div className={styles['line']}>
-      <Button
-        variant="default"
-        onClick={() => {
-          setError(undefined);
-          call('audit.verify', accountId, {}).then(setAnswer, setError);
-        }}
-      >
-        {words.verify}
-      </Button>
-      {answer === undefined ? null : (
-        <Badge tone={answer.ok ? 'good' : 'bad'} icon={answer.ok ? 'check' : 'warn'}>
-          {answer.ok ? words.intact(answer.entries) : `${words.broken}: ${answer.problem ?? ''}`}
-        </Badge>
-      )}
-      {error === undefined ? null : <Problem error={error} compact />}
     </div>
   );
 }

@@ -70,7 +70,7 @@ function JobRow({ job }: { readonly job: BulkJob }): ReactNode {
         {problem === undefined ? null : <Problem error={problem} compact />}
       </div>
       {job.state === 'running' ? (
-        <Button variant="default" loading={busy} onClick={() => void run('jobs.cancel', { jobId: job.jobId })}>
+        <Button variant="default" loading={busy} onClick={() => void run('cancelJob', { jobId: job.jobId })}>
           {words.stop}
         </Button>
       ) : null}
@@ -96,7 +96,7 @@ function StartForm(): ReactNode {
       className={styles['form']}
       onSubmit={(event) => {
         event.preventDefault();
-        void run('bulk.start', { command: kind, reason: reason.trim(), filter });
+        void run('startBulk', { command: kind, reason: reason.trim(), filter });
       }}
     >
       <div className={styles['row']}>
