@@ -14,4 +14,8 @@ export const explained: readonly Explained[] = [
     pattern: /^validEvent .*receivedAt - request\.time\.toMillis\(\)\) <= 300000: (?:<= → <|300000 → 300001)/,
     reason: 'differs for an event that is five minutes off to the millisecond; the server sets the time, so no request can hit it',
   },
+  {
+    pattern: /^\/accounts\/\{acc\} .*: allow get, list$/,
+    reason: 'a list of all accounts names none in which a membership could be looked up: an error, which denies',
+  },
 ];
