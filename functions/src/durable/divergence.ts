@@ -1,3 +1,4 @@
+import { alertOnce } from '../ledger/alerts.ts';
 import { remove } from '../ledger/store.ts';
 import type { Write } from '../ledger/store.ts';
 import { stepPath } from '../ledger/steps.ts';
@@ -9,6 +10,7 @@ import { KilnError, toErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import type { Divergence } from './replay.ts';
+import type { Reader } from './run-reader.ts';
 import type { EndedStep } from './turn.ts';
 
 export function divergedError(divergence: Divergence): KilnError {
@@ -35,17 +37,34 @@ export async function markDiverged(runtime: Runtime, held: Held, divergence: Div
   await runtime.store.commit([
     { op: 'update', path: stepPath(record), data: step, ifUpdateTime: held.updateTime },
     runDiverged(held, divergence),
+    ...(await divergenceAlert(runtime, runtime.store, held, divergence)),
   ]);
 }
 
 /** The same for steps whose outcome is known: it is kept, so that nothing that happened is done again. */
-export function divergedWrites(runtime: Runtime, divergence: Divergence, ended: readonly EndedStep[]): readonly Write[] {
+export async function divergedWrites(
+  runtime: Runtime,
+  divergence: Divergence,
+  ended: readonly EndedStep[],
+  reader: Reader,
+): Promise<readonly Write[]> {
   const error = toErrorRecord(divergedError(divergence));
-  return ended.flatMap(({ held, outcome, also }) => [
+  const [first] = ended;
+  const told = first === undefined ? [] : await divergenceAlert(runtime, reader, first.held, divergence);
+  const writes = ended.flatMap(({ held, outcome, also }) => [
     ...heldOutcomeWrites(runtime, held, outcome, { state: 'unresolved', error, due: remove, wakeAt: remove }),
     ...(also ?? []),
     runDiverged(held, divergence),
   ]);
+  return [...writes, ...told];
+}
+
+/** People are told once a place in the journal, however many steps meet it. */
+async function divergenceAlert(runtime: Runtime, reader: Reader, { record }: Held, divergence: Divergence): Promise<readonly Write[]> {
+  const { accountId, runId, workflowId, version, key } = record;
+  const breach = { accountId, runId, workflowId, version, kind: 'unresolved', breach: `diverged@${divergence.position}` } as const;
+  const title = `The code of ${workflowId} no longer fits a run`;
+  return alertOnce(reader, { ...breach, stepKey: key, title, text: divergedError(divergence).message }, runtime.clock.now());
 }
 
 /** Keeps an outcome on its step, which stays live until the code has seen it. */

@@ -64,7 +64,7 @@ export class Replayer {
     const [first] = ended;
     if (first === undefined) return [];
     const { opened, execution } = ready ?? (await this.ready(runtime, reader, first.held));
-    if (execution.divergence !== undefined) return divergedWrites(runtime, execution.divergence, ended);
+    if (execution.divergence !== undefined) return divergedWrites(runtime, execution.divergence, ended, reader);
     const seen: EndedStep[] = [];
     for (const step of ended) {
       if (execution.fault !== undefined) {

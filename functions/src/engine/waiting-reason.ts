@@ -117,6 +117,9 @@ function ofRun(run: RunRecord, live: number): WaitingReason | undefined {
         text: 'An operator has paused the run; it goes on when it is resumed.',
       };
     case 'pending':
+      if (run.queuedFor !== undefined) {
+        return { ...base, kind: 'slot', on: run.queuedFor, text: `The run waits for its turn in ${run.queuedFor}.`, then: 'it asks again' };
+      }
       return { ...base, kind: 'beginning', text: 'The run is about to be checked and begun.' };
     case 'cancelling':
       return { ...base, kind: 'ending', text: `The run is being ended; ${live} steps are left.` };

@@ -63,9 +63,9 @@ export async function raiseAlert(store: Store, breach: Breach, now: number): Pro
   }
 }
 
-/** The same inside a transaction: read before its first write. */
-export async function alertOnce(tx: Transaction, breach: Breach, now: number): Promise<readonly Write[]> {
-  const { docs } = await tx.get([paths.alert(breach.accountId, alertIdOf(breach))]);
+/** The same as part of another commit; in a transaction before its first write. */
+export async function alertOnce(reader: Pick<Transaction, 'get'>, breach: Breach, now: number): Promise<readonly Write[]> {
+  const { docs } = await reader.get([paths.alert(breach.accountId, alertIdOf(breach))]);
   return docs[0] === undefined ? alertWrites(breach, now) : [];
 }
 

@@ -35,15 +35,19 @@ export function stateFault(states: States, run: Pick<RunRecord, 'businessState'>
   return new KilnError('state.not_allowed', `the run is "${from}" and cannot become "${state}"; allowed from there: ${allowed}`);
 }
 
-/** The documents of the first state; part of the commit that begins the run. */
-export function initialState(ref: RunRef, states: States, now: number): { readonly fields: object; readonly writes: readonly Write[] } {
-  const { initial } = states;
-  const data: StateRecord = { v: 1, state: initial, at: now };
+/** The documents of the state that a run begins in; part of the commit that begins it. */
+export function initialState(
+  ref: RunRef,
+  states: States,
+  now: number,
+  state = states.initial,
+): { readonly fields: object; readonly writes: readonly Write[] } {
+  const data: StateRecord = { v: 1, state, at: now };
   return {
-    fields: { businessState: initial, stateSince: now },
+    fields: { businessState: state, stateSince: now },
     writes: [
       { op: 'create', path: paths.businessState(ref.accountId, ref.runId, INITIAL), data },
-      ...watchWrites(ref, states, initial, INITIAL, now),
+      ...watchWrites(ref, states, state, INITIAL, now),
     ],
   };
 }

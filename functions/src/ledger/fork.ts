@@ -8,6 +8,7 @@ import type { RunRecord } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
 import { allSteps } from './compensation.ts';
 import { runTraceparent } from '../engine/trace-context.ts';
+import { initialState, overdueWatch } from './business-states.ts';
 import { dueField } from './due.ts';
 import { countedNodes } from './joins.ts';
 import { createStep } from './steps.ts';
@@ -55,7 +56,7 @@ export async function prepareFork(store: Store, request: ForkRequest): Promise<P
     plan,
     ahead: [...written.map((step) => setStep(step)), ...(await partWrites(store, request, payloads))],
     last: [
-      { op: 'create', path: paths.run(run.accountId, request.runId), data: newRun(request, written) },
+      ...runWrites(request, written),
       ...plan.begun.map((begun) => beginStep(request, begun)),
       ...plan.counted.flatMap(({ ownerKey, lanes, ended }) =>
         countedNodes(ownerKey, lanes, ended).map(({ id, node }): Write => setJoin(request, id, node)),
@@ -144,10 +145,22 @@ async function partWrites(store: Store, { run, runId }: ForkRequest, payloads: r
   return writes;
 }
 
-function newRun(request: ForkRequest, kept: readonly StepRecord[]): RunRecord {
-  const { run, index, pinned, from, by, runId, now } = request;
+/** The run itself, in the business state that the kept steps brought it to. */
+function runWrites(request: ForkRequest, kept: readonly StepRecord[]): readonly Write[] {
+  const { run, index, runId, now } = request;
+  const { states, alerts } = index.definition;
+  const ref = { accountId: run.accountId, runId };
+  const begun = states === undefined ? undefined : initialState(ref, states, now, stateOf(index, kept));
+  return [
+    { op: 'create', path: paths.run(run.accountId, runId), data: { ...newRun(request), ...begun?.fields } },
+    ...(begun?.writes ?? []),
+    ...overdueWatch(ref, alerts, now),
+  ];
+}
+
+function newRun(request: ForkRequest): RunRecord {
+  const { run, pinned, from, by, runId, now } = request;
   const deadlineAt = deadlineOf(request);
-  const businessState = stateOf(index, kept);
   return {
     v: 1,
     accountId: run.accountId,
@@ -169,7 +182,6 @@ function newRun(request: ForkRequest, kept: readonly StepRecord[]): RunRecord {
     ...(run.businessKey === undefined ? {} : { businessKey: run.businessKey }),
     ...(run.attributes === undefined ? {} : { attributes: run.attributes }),
     ...(run.tags === undefined ? {} : { tags: run.tags }),
-    ...(businessState === undefined ? {} : { businessState, stateSince: now }),
     ...(run.tainted === undefined ? {} : { tainted: run.tainted }),
     ...(run.context === undefined ? {} : { context: run.context }),
   };
@@ -180,14 +192,13 @@ function deadlineOf({ index, now }: ForkRequest): number | undefined {
   return deadline === undefined ? undefined : now + parseDuration(deadline, 'deadline');
 }
 
-/** The state that the kept steps brought the run to. */
-function stateOf({ definition, places }: DefinitionIndex, kept: readonly StepRecord[]): string | undefined {
-  if (definition.states === undefined) return undefined;
+/** The last state that the kept steps set; undefined when they set none. */
+function stateOf({ places }: DefinitionIndex, kept: readonly StepRecord[]): string | undefined {
   const last = kept
     .filter(({ state, stepId }) => state === 'succeeded' && places.get(stepId)?.step.setsState !== undefined)
     .sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))
     .at(-1);
-  return (last === undefined ? undefined : places.get(last.stepId)?.step.setsState) ?? definition.states.initial;
+  return last === undefined ? undefined : places.get(last.stepId)?.step.setsState;
 }
 
 function beginStep(request: ForkRequest, { key, stepId, type, loops, seq, join }: Begun): Write {

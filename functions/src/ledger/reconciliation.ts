@@ -14,6 +14,7 @@ import type { Ledger } from './transitions.ts';
 
 /** How much of each side is kept for people; the run's output lies with the run. */
 const SHOWN_CHARS = 50_000;
+const HIDDEN = '(sensitive)';
 const NIGHT_MS = 24 * 60 * 60_000;
 /** A nightly check goes on for so long after the run. */
 const NIGHTS_MS = 30 * NIGHT_MS;
@@ -91,6 +92,8 @@ export interface Checked {
   /** The condition, in words of the definition. */
   readonly expect: string;
   readonly schedule: Schedule;
+  /** What a sensitive check found is compared, and shown to nobody. */
+  readonly sensitive: boolean;
 }
 
 /** Where the run stands after a check, if that is final for now. */
@@ -131,7 +134,7 @@ export async function recordCheck(
 }
 
 function outcomeOf(
-  { finding, schedule }: Checked,
+  { finding, schedule, sensitive }: Checked,
   record: ReconciliationRecord,
   now: number,
 ): { verdict: Verdict; writes: readonly Write[] } {
@@ -139,7 +142,7 @@ function outcomeOf(
   const seen = {
     checkedAt: now,
     leaseUntil: remove,
-    ...(finding.kind === 'unknown' ? { error: finding.error } : { found: shown(finding.found), error: remove }),
+    ...(finding.kind === 'unknown' ? { error: finding.error } : { found: shown(finding.found, sensitive), error: remove }),
   };
   const again = (at: number): object => ({ nextAt: at, due: dueField(record.runId, at) });
   const over = { nextAt: remove, due: remove };
@@ -158,7 +161,7 @@ function outcomeOf(
 
 /** The exception queue: both sides for a person to compare. It is left when the systems agree again. */
 function queueWrites(checked: Checked, verdict: Verdict, before: ExceptionRecord | undefined, now: number): readonly Write[] {
-  const { record, finding, expected, expect } = checked;
+  const { record, finding, expected, expect, sensitive } = checked;
   const path = paths.exception(record.accountId, record.runId);
   if (verdict === 'reconciled')
     return before?.state === 'open' && before.kind === 'mismatch' ? [{ op: 'update', path, data: { state: 'fixed', endedAt: now } }] : [];
@@ -172,7 +175,7 @@ function queueWrites(checked: Checked, verdict: Verdict, before: ExceptionRecord
     workflowId: record.workflowId,
     text: textOf(finding, expect),
     expected: shown(expected),
-    ...(finding.kind === 'unknown' ? {} : { found: shown(finding.found) }),
+    ...(finding.kind === 'unknown' ? {} : { found: shown(finding.found, sensitive) }),
     state: 'open',
     openedAt: now,
   };
@@ -199,7 +202,8 @@ function textOf(finding: Finding, expect: string): string {
     : `The target system shows something else than the run did; "${expect}" does not hold`;
 }
 
-function shown(value: Json): string {
+function shown(value: Json, sensitive = false): string {
+  if (sensitive) return canonicalJson(HIDDEN);
   const text = canonicalJson(value);
   return text.length <= SHOWN_CHARS ? text : canonicalJson(`${text.slice(0, SHOWN_CHARS)}…`);
 }

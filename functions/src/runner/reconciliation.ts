@@ -61,7 +61,8 @@ export async function attendReconciliation(runtime: Runtime, accountId: string, 
     throw new KilnError('definition.not_found', `nothing says any longer how the outcome of ${run.workflowId} is checked`);
   const expected = run.output === undefined ? null : parseJson(await loadPayload(runtime.store, run, run.output));
   const finding = await look({ runtime, run, index: workflow.index, reconcile, attempt: record.attempt, timeoutMs, expected });
-  const checked = { record, finding, expected, expect: reconcile.expect, schedule: scheduleOf(reconcile) };
+  const sensitive = (reconcile.check as { sensitive?: unknown }).sensitive === true;
+  const checked = { record, finding, expected, expect: reconcile.expect, schedule: scheduleOf(reconcile), sensitive };
   await recordCheck(runtime, checked, (tx, verdict) => countVerdict(runtime, tx, run, verdict));
 }
 
