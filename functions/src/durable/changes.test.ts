@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { alertIdOf } from '../ledger/alerts.ts';
+import { paths } from '../model/paths.ts';
 import { createTestKit } from '../testing/test-kit.ts';
 import type { TestKit, TestRun } from '../testing/test-kit.ts';
 import { defineWorkflow } from './api.ts';
@@ -84,6 +86,16 @@ describe('A13 code that changed while a run waits', () => {
     expect(kit.step(run, 'cooldown').state).toBe('unresolved');
     await kit.advance('30d');
     await kit.reconcile();
+    expect(kit.run(run).status).toBe('diverged');
+  });
+
+  test('people are told of it, once', async () => {
+    const { kit, run } = await parked();
+    kit.deploy([versionOf(() => Promise.resolve(null))]);
+    await kit.advance('1d');
+    await kit.retryStep(run, 'cooldown');
+    const alertId = alertIdOf({ runId: run.runId, kind: 'unresolved', breach: 'diverged@0' });
+    expect(kit.document(paths.alert('test', alertId))).toMatchObject({ state: 'open', stepKey: 'cooldown' });
     expect(kit.run(run).status).toBe('diverged');
   });
 

@@ -113,6 +113,14 @@ describe('why a run waits', () => {
     }
   });
 
+  test('a run that waits for its turn says in what', () => {
+    expect(waitingReason({ run: run({ status: 'pending', queuedFor: 'concurrency of wf' }), steps: [] })).toMatchObject({
+      kind: 'slot',
+      on: 'concurrency of wf',
+    });
+    expect(waitingReason({ run: run({ status: 'pending' }), steps: [] })?.kind).toBe('beginning');
+  });
+
   test('a completed run whose outcome is being checked, or differs', () => {
     expect(waitingReason({ run: run({ status: 'completed', reconciliation: 'pending' }), steps: [] })?.kind).toBe('check');
     const mismatch = waitingReason({ run: run({ status: 'completed', reconciliation: 'mismatch' }), steps: [] });

@@ -65,6 +65,21 @@ describe('business states', () => {
     ]);
   });
 
+  test('a fork begins in the state that the kept steps brought the run to', async () => {
+    await ops.publish('wf', { states, steps: [step('a', 'approved'), pause('v', '30m'), step('b', 'paid')] });
+    const run = await ops.start('wf');
+    await pass(1);
+    const done = await ops.command(run, 'fork', { stepKey: 'v' });
+    const copy = /Run (\S+)/.exec(done.result ?? '')?.[1] ?? '';
+    expect(ops.run(copy)).toMatchObject({ status: 'running', businessState: 'approved' });
+    await pass(1);
+    expect(ops.run(copy)).toMatchObject({ status: 'completed', businessState: 'paid' });
+    expect(historyOf(copy)).toEqual([
+      { state: 'approved', lastedMs: undefined, stepKey: undefined },
+      { state: 'paid', lastedMs: HOUR / 2, stepKey: 'b' },
+    ]);
+  });
+
   test('a transition that is not declared is refused before the step does anything', async () => {
     await ops.publish('wf', { states, steps: [step('a', 'refused'), step('b', 'paid')] });
     const run = await ops.start('wf');

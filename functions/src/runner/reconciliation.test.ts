@@ -91,6 +91,16 @@ describe('a completed run', () => {
     expect(ops.sent.map(({ subject }) => subject)).toEqual(['The outcome of wf differs in the target system']);
   });
 
+  test('what a sensitive check found is compared, and kept nowhere', async () => {
+    const check = { type: 'action', action: 'look_up', inputs: { id: '{{step.pay.id}}' }, sensitive: true };
+    await ops.publish('wf', workflow({ check }));
+    const run = await ops.start('wf', { id: 'p1' });
+    ledger.set('p1', { amount: 90, status: 'in the account of somebody' });
+    await pass(40);
+    expect(ops.run(run).reconciliation).toBe('mismatch');
+    expect(JSON.stringify([...ops.host.store.all()])).not.toContain('in the account of somebody');
+  });
+
   test('is tried again while the target is slow to agree, or cannot be asked', async () => {
     await ops.publish('wf', workflow());
     const run = await ops.start('wf', { id: 'p1' });
