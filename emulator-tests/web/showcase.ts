@@ -322,7 +322,11 @@ function figures(n: number): Series {
     count(series, 'workflow_steps_total', { type, outcome: 'failed' }, type === 'http' ? n % 5 : 0);
     count(series, 'workflow_retries_total', { type }, type === 'http' ? 6 + (n % 5) : n % 2);
   }
-  count(series, 'workflow_llm_cost_usd_total', { model: 'kiln-dev-model' }, 0.9 + (n % 7) / 10);
+  count(series, 'workflow_llm_tokens_total', { model: 'kiln-dev-model', kind: 'input' }, 31_000 + n * 120);
+  count(series, 'workflow_llm_tokens_total', { model: 'kiln-dev-model', kind: 'output' }, 6_200 + n * 40);
+  count(series, 'workflow_llm_cost_usd_total', { model: 'kiln-dev-model' }, 0.9 + ((n * 13) % 7) / 10);
+  count(series, 'workflow_prevented_duplicates_total', { workflow: 'invoice-approval' }, n % 6 === 0 ? 1 : 0);
+  count(series, 'workflow_escalations_total', { workflow: 'invoice-approval' }, n % 8 === 0 ? 1 : 0);
   return series;
 }
 

@@ -14,6 +14,10 @@ import { Empty, Loading, Problem } from '../ui/states.tsx';
 import { figuresOf, type Figures } from './adapter.ts';
 import styles from './numbers-page.module.css';
 
+/** The table below the charts is what is read aloud and walked by keyboard; the charts are for the eye. */
+const still = { accessibilityLayer: false } as const;
+const quiet = { isAnimationActive: false } as const;
+
 const periods = [7, 30, 90] as const;
 
 export function NumbersPage(): ReactNode {
@@ -78,13 +82,19 @@ function Shown({ figures }: { readonly figures: Figures }): ReactNode {
             data={days}
             dataKey="label"
             type="stacked"
-            withLegend
+            barChartProps={still}
+            barProps={quiet}
             series={[
               { name: 'completed', label: t.numbers.completed, color: 'var(--bar-good)' },
               { name: 'failed', label: t.numbers.failed, color: 'var(--bar-bad)' },
               { name: 'other', label: t.numbers.other, color: 'var(--bar-idle)' },
             ]}
           />
+          <p className={styles['legend']}>
+            <span>{t.numbers.completed}</span>
+            <span className={styles['failed']}>{t.numbers.failed}</span>
+            <span className={styles['other']}>{t.numbers.other}</span>
+          </p>
         </div>
       </section>
       <div className={styles['two']}>
@@ -97,6 +107,8 @@ function Shown({ figures }: { readonly figures: Figures }): ReactNode {
               dataKey="label"
               curveType="linear"
               withDots={false}
+              lineChartProps={still}
+              lineProps={quiet}
               series={[{ name: 'meanMinutes', label: t.numbers.mean, color: 'var(--bar-run)' }]}
               valueFormatter={(value) => format.number(value, 1)}
             />
@@ -111,6 +123,8 @@ function Shown({ figures }: { readonly figures: Figures }): ReactNode {
               dataKey="label"
               curveType="linear"
               withDots={false}
+              lineChartProps={still}
+              lineProps={quiet}
               series={[{ name: 'costUsd', label: t.numbers.figures.cost, color: 'var(--bar-wait)' }]}
               valueFormatter={(value) => format.money(value)}
             />

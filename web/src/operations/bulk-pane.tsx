@@ -35,10 +35,13 @@ function Jobs(): ReactNode {
   if (live.state === 'loading') return <Loading lines={2} />;
   if (live.state === 'failed') return <Problem error={live.error} compact />;
   const { none } = t.operations.bulk;
-  if (live.value.length === 0) return <Empty icon="list" title={none.title} text={none.text} />;
+  const jobs = live.value.flatMap(({ value }) => (value.kind === 'bulk' ? [value] : []));
+  if (jobs.length === 0) return <Empty icon="list" title={none.title} text={none.text} />;
   return (
     <ul className={styles['list']}>
-      {live.value.map(({ id, value }) => (value.kind === 'bulk' ? <JobRow key={id} job={value} /> : null))}
+      {jobs.map((job) => (
+        <JobRow key={job.jobId} job={job} />
+      ))}
     </ul>
   );
 }
@@ -65,7 +68,7 @@ function JobRow({ job }: { readonly job: BulkJob }): ReactNode {
         </div>
         <p className="small">{job.request.reason}</p>
         <p className="small soft">
-          <code>{JSON.stringify(job.request.filter)}</code>
+          <FilterText filter={job.request.filter} />
         </p>
         {problem === undefined ? null : <Problem error={problem} compact />}
       </div>
@@ -76,6 +79,23 @@ function JobRow({ job }: { readonly job: BulkJob }): ReactNode {
       ) : null}
     </li>
   );
+}
+
+/** What the runs have in common. */
+function FilterText({ filter }: { readonly filter: RunFilter }): ReactNode {
+  const { t, format } = useText();
+  const { runs, statuses } = t;
+  const { workflowId, status, businessState, businessKey, attribute, from, to } = filter;
+  const parts: readonly (readonly [string, string | undefined])[] = [
+    [runs.workflow, workflowId],
+    [runs.status, status === undefined ? undefined : statuses.run[status]],
+    [runs.state, businessState],
+    [runs.key, businessKey],
+    [attribute?.name ?? '', attribute?.value],
+    [runs.from, from === undefined ? undefined : format.day(from)],
+    [runs.until, to === undefined ? undefined : format.day(to)],
+  ];
+  return parts.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}`])).join(' · ');
 }
 
 function StartForm(): ReactNode {
