@@ -29,7 +29,7 @@ import { firestorePackage, type Firestore } from './functions-packages.ts';
  * An operator's command and something that happens to the run at the same moment, again and again, on the real emulator. Whatever
  * the order in which the database lets them through: one of them is true, and the answer to the command says which.
  */
-const ROUNDS = 200;
+const ROUNDS = 120;
 const SCENARIOS = 8;
 const EACH = ROUNDS / SCENARIOS;
 /** A command that queries in its transaction locks more than its own run in the emulator: fewer at once are quicker. */
@@ -188,7 +188,7 @@ async function rounds(name: string, round: (runId: string, hesitate: (side: 0 | 
 
 const stateOf = ({ steps }: End, key: string): string | undefined => steps.get(key)?.state;
 
-describe('a command races with', { timeout: 120_000 }, () => {
+describe('a command races with', { timeout: 480_000 }, () => {
   test('the result of the step under way: pause', async () => {
     await rounds('pause', async (runId, hesitate) => {
       await begin('act', runId);

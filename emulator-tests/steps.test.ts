@@ -89,7 +89,7 @@ beforeAll(async () => {
       SIGNING_KEY,
     },
   });
-}, 120_000);
+}, 240_000);
 
 afterAll(async () => {
   await kiln.close();
@@ -364,7 +364,7 @@ describe('a functions process of its own', () => {
       worker: true,
       env: { KILN_ALLOW_PRIVATE_HOSTS: allowed, KILN_SECRETS: 'CANARY', CANARY },
     });
-  }, 120_000);
+  }, 240_000);
   afterAll(async () => {
     await own.close();
   });

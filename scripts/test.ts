@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE, ROOT } from './root.ts';
-import { countTests, sum, summaryLine, type Counts } from './stages/counts.ts';
+import { countTests, failures, sum, summaryLine, type Counts } from './stages/counts.ts';
 import { selectStages, type Stage } from './stages/stages.ts';
 
 interface Outcome {
@@ -69,7 +69,9 @@ async function main(): Promise<void> {
   if (red.length > 0) process.stdout.write(`Failed: ${red.map((outcome) => outcome.stage.title).join(', ')}\n`);
   const counted = outcomes.flatMap((outcome) => outcome.counts ?? []);
   const line = summaryLine(sum(counted));
-  writeFileSync(join(REPORTS, 'summary.txt'), `${line}\n`);
+  const named = red.flatMap(({ stage }) => (stage.report === undefined ? [] : failures(stage.report)));
+  for (const failure of named) process.stdout.write(`  ${failure}\n`);
+  writeFileSync(join(REPORTS, 'summary.txt'), [...named, line, ''].join('\n'));
   if (counted.length > 0) process.stdout.write(`${line}\n`);
   process.exitCode = red.length > 0 || interruptedBy !== undefined ? 1 : 0;
 }

@@ -2,18 +2,16 @@
  * The floor: a chain written by hand on the same platform, with one trigger on `floor/{id}` and one compare-and-set for each step,
  * and nothing else: no claim, no journal, no retries. It is exported beside Kiln's functions so that both run on the same host.
  */
-import { triggersPackage } from '../functions-packages.ts';
+import { onDocumentWritten } from '../../functions/src/testing/document-written.testing.ts';
 
 export * from '../fixtures/functions.ts';
-
-const { documents } = triggersPackage();
 
 interface Chain {
   readonly n: number;
   readonly of: number;
 }
 
-export const floor = documents.onDocumentWritten({ document: 'floor/{id}', retry: true }, async (event) => {
+export const floor = onDocumentWritten({ document: 'floor/{id}', retry: true }, async (event) => {
   const after = event.data?.after;
   const chain = after?.data() as Chain | undefined;
   if (after?.updateTime === undefined || chain === undefined || chain.n >= chain.of) return;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { countTests, sum, summaryLine } from './counts.ts';
+import { countTests, failures, sum, summaryLine } from './counts.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kiln-counts-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -40,4 +40,23 @@ test('the summary adds the stages up', () => {
     { passed: 40, failed: 1, skipped: 0 },
   ]);
   expect(summaryLine(total)).toBe('42 passed, 1 failed, 0 skipped');
+});
+
+test('what failed is named with the first line of its reason', () => {
+  const red = {
+    ...green,
+    testResults: [
+      { name: 'a.test.ts', status: 'failed', message: 'no such module\nat x', assertionResults: [] },
+      {
+        name: 'b.test.ts',
+        status: 'failed',
+        assertionResults: [
+          { status: 'passed', fullName: 'fine' },
+          { status: 'failed', fullName: 'adds up', failureMessages: ['expected 2 to be 3\nat y'] },
+        ],
+      },
+    ],
+  };
+  expect(failures(report('named', red))).toEqual(['a.test.ts: no such module', 'adds up: expected 2 to be 3']);
+  expect(failures(join(folder, 'missing.json'))).toEqual([]);
 });

@@ -6,12 +6,18 @@ export interface Counts {
   skipped: number;
 }
 
+interface TestResult {
+  status: string;
+  fullName?: string;
+  failureMessages?: string[];
+}
+
 interface Report {
   numPassedTests: number;
   numFailedTests: number;
   numPendingTests: number;
   numTodoTests: number;
-  testResults: { status: string; assertionResults: { status: string }[] }[];
+  testResults: { name?: string; status: string; message?: string; assertionResults: TestResult[] }[];
 }
 
 /**
@@ -30,6 +36,19 @@ export function countTests(reportFile: string, exitCode: number): Counts {
     failed: failed === 0 && exitCode !== 0 ? 1 : failed,
     skipped: report.numPendingTests + report.numTodoTests,
   };
+}
+
+/** A line for each test that failed and each file that broke before its tests: its name and the first line of the reason. */
+export function failures(reportFile: string): string[] {
+  if (!existsSync(reportFile)) return [];
+  const report = JSON.parse(readFileSync(reportFile, 'utf8')) as Report;
+  const said = (name: string | undefined, reason: string | undefined): string =>
+    `${name ?? 'a test without a name'}: ${reason?.split('\n', 1)[0] ?? ''}`;
+  return report.testResults.flatMap((file) => {
+    const failed = file.assertionResults.filter((test) => test.status === 'failed');
+    if (failed.length === 0) return file.status === 'failed' ? [said(file.name, file.message)] : [];
+    return failed.map((test) => said(test.fullName, test.failureMessages?.[0]));
+  });
 }
 
 export function sum(counts: readonly Counts[]): Counts {
