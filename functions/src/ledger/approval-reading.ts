@@ -6,6 +6,7 @@ import type { Agenda, ApprovalRecord, Panel, VerdictRecord } from '../model/appr
 import { memberRecordSchema, MEMBERS_MAX } from '../model/member.ts';
 import type { MemberRecord } from '../model/member.ts';
 import { paths } from '../model/paths.ts';
+import { historyHead } from './history.ts';
 import { loadPayload } from './payloads.ts';
 import { heldStep } from './steps.ts';
 import type { Held } from './steps.ts';
@@ -40,23 +41,36 @@ export interface ApprovalRef {
   readonly uid?: string;
 }
 
-/** Undefined when there is no such request. */
+/** Undefined when there is no such request. Reads in two rounds: the request, and then all that it names. */
 export async function readApproval(tx: Transaction, ref: ApprovalRef): Promise<Look | undefined> {
   const { accountId, approvalId } = ref;
   const found = (await tx.get([paths.approval(accountId, approvalId)])).docs[0];
   if (found === undefined) return undefined;
   const approval = approvalRecordSchema.parse(found.data);
   const panels = panelsOf(approval);
-  const { submitted, verdicts } = await readAnswers(tx, approval, ref.uid);
+  const uids = [...new Set([...approval.eligible, ...approval.answered, ...(ref.uid === undefined ? [] : [ref.uid])])];
+  const stepPath = paths.step(accountId, approval.runId, approval.stepKey);
+  await tx.get([
+    stepPath,
+    ...answerPaths(approval, uids),
+    ...peopleOf(approval, panels, ref.uid === undefined ? [] : [ref.uid]).map((uid) => paths.member(accountId, uid)),
+    historyHead(approval),
+  ]);
+  const { submitted, verdicts } = await readAnswers(tx, approval, uids);
   const judged = new Set(verdicts.map((verdict) => verdict.by));
-  const stepDoc = (await tx.get([paths.step(accountId, approval.runId, approval.stepKey)])).docs[0];
+  const stepDoc = (await tx.get([stepPath])).docs[0];
   const held = stepDoc === undefined ? undefined : heldStep(stepDoc);
   const wait = held?.record.state === 'waiting' ? held.record.wait : undefined;
+  const people = peopleOf(
+    approval,
+    panels,
+    submitted.map(({ uid }) => uid),
+  );
   return {
     approval,
     panels,
     agenda: agendaSchema.parse(JSON.parse(approval.schedule)),
-    members: await readMembers(tx, accountId, peopleOf(approval, panels, submitted)),
+    members: await readMembers(tx, accountId, people),
     held: wait?.kind === 'approval' && wait.approvalId === approvalId ? held : undefined,
     accepted: verdicts.filter((verdict) => verdict.accepted).sort((a, b) => a.decidedAt - b.decidedAt || (a.by < b.by ? -1 : 1)),
     submitted,
@@ -65,15 +79,16 @@ export async function readApproval(tx: Transaction, ref: ApprovalRef): Promise<L
   };
 }
 
+function answerPaths({ accountId, approvalId }: ApprovalRecord, uids: readonly string[]): readonly string[] {
+  return uids.flatMap((uid) => [paths.decision(accountId, approvalId, uid), paths.verdict(accountId, approvalId, uid)]);
+}
+
 /**
  * The decisions and verdicts of everybody who could have made one, read by their names: a query would lock more than these
  * documents, and requests that have nothing to do with each other would wait for each other.
  */
-async function readAnswers(tx: Transaction, approval: ApprovalRecord, uid: string | undefined): Promise<Answers> {
-  const { accountId, approvalId } = approval;
-  const uids = [...new Set([...approval.eligible, ...approval.answered, ...(uid === undefined ? [] : [uid])])];
-  const wanted = uids.flatMap((one) => [paths.decision(accountId, approvalId, one), paths.verdict(accountId, approvalId, one)]);
-  const { docs } = await tx.get(wanted);
+async function readAnswers(tx: Transaction, approval: ApprovalRecord, uids: readonly string[]): Promise<Answers> {
+  const { docs } = await tx.get(answerPaths(approval, uids));
   const submitted = uids.flatMap((one, i): Submitted[] => {
     const doc = docs[2 * i];
     return doc === undefined ? [] : [{ uid: one, decision: decisionRecordSchema.parse(doc.data), createdAt: doc.createTime }];
@@ -92,9 +107,9 @@ export function panelsOf(approval: Pick<ApprovalRecord, 'approvers'>): readonly 
   return panelSchema.array().parse(JSON.parse(approval.approvers));
 }
 
-function peopleOf(approval: ApprovalRecord, panels: readonly Panel[], submitted: readonly Submitted[]): readonly string[] {
+function peopleOf(approval: ApprovalRecord, panels: readonly Panel[], deciders: readonly string[]): readonly string[] {
   const seats = panels.flatMap((panel) => panel.seats);
-  const others = [approval.startedBy, approval.claimedBy ?? '', ...submitted.map(({ uid }) => uid)].filter((uid) => uid !== '');
+  const others = [approval.startedBy, approval.claimedBy ?? '', ...deciders].filter((uid) => uid !== '');
   return [...new Set([...seats, ...others])];
 }
 

@@ -110,6 +110,7 @@ function apply(target: Target, ref: DocumentReference, write: StoredWrite): void
 class FirestoreTransactionView implements Transaction {
   readonly #db: Firestore;
   readonly #tx: FirestoreTransaction;
+  readonly #known = new Map<string, DocumentSnapshot>();
   readonly writes: Write[] = [];
 
   constructor(db: Firestore, tx: FirestoreTransaction) {
@@ -119,8 +120,12 @@ class FirestoreTransactionView implements Transaction {
 
   async get(paths: readonly string[]): Promise<ReadResult> {
     checkReadsFirst(this.writes);
-    if (paths.length === 0) return { docs: [], readTime: 0 };
-    return readResult(await this.#tx.getAll(...paths.map((path) => this.#db.doc(path))));
+    const missing = [...new Set(paths)].filter((path) => !this.#known.has(path));
+    if (missing.length > 0) {
+      const found = await this.#tx.getAll(...missing.map((path) => this.#db.doc(path)));
+      missing.forEach((path, i) => found[i] !== undefined && this.#known.set(path, found[i]));
+    }
+    return readResult(paths.flatMap((path) => this.#known.get(path) ?? []));
   }
 
   async query(query: Query): Promise<QueryResult> {

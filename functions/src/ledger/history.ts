@@ -38,8 +38,7 @@ export function appendAudit(tx: Transaction, accountId: string, happenings: read
 async function append(tx: Transaction, collection: string, happenings: readonly Happening[], at: number): Promise<readonly Write[]> {
   if (happenings.length === 0) return [];
   const { docs } = await tx.get([`${collection}/${HEAD}`]);
-  const head = docs[0] === undefined ? undefined : headSchema.parse(docs[0].data);
-  const entries = chain(head === undefined ? undefined : { n: head.last, hash: head.hash }, happenings, at);
+  const entries = chain(historyHead(docs[0]?.data), happenings, at);
   const last = entries.at(-1);
   return [
     ...entries.map((entry): Write => ({ op: 'create', path: `${collection}/${entryId(entry.n)}`, data: entry })),
@@ -47,7 +46,19 @@ async function append(tx: Transaction, collection: string, happenings: readonly 
   ];
 }
 
+/** What `appendHistory` reads: for who wants to read it together with other documents. */
+export function historyHead({ accountId, runId }: RunRef): string {
+  return `${paths.historyOf(accountId, runId)}/${HEAD}`;
+}
+
 const headSchema = z.strictObject({ v: z.literal(1), last: z.number().int().positive(), hash: z.string().length(64) });
+
+/** The end of a chain as its document names it. */
+export function historyHead(data: object | undefined): KnownHead | undefined {
+  if (data === undefined) return undefined;
+  const { last, hash } = headSchema.parse(data);
+  return { n: last, hash };
+}
 
 export function entryId(n: number): string {
   return String(n).padStart(ID_DIGITS, '0');
@@ -85,11 +96,17 @@ export type Verification =
   | { readonly ok: true; readonly entries: number; readonly head: string }
   | { readonly ok: false; readonly n: number; readonly problem: string };
 
+/** Where a chain ended when somebody looked. */
+export interface KnownHead {
+  readonly n: number;
+  readonly hash: string;
+}
+
 /**
- * Checks a whole chain: shape, numbers without a gap, each link, each hash. `known` is a head that was noted down outside
- * the database (an export, a ticket): with it, a chain that was cut short or rewritten as a whole shows, too. Pure.
+ * Checks a whole chain: shape, numbers without a gap, each link, each hash. `known` is a head that is noted down beside the
+ * entries, or outside the database (an export, a ticket): with it, a chain that was cut short or rewritten as a whole shows, too. Pure.
  */
-export function verifyHistory(documents: readonly object[], known?: { readonly n: number; readonly hash: string }): Verification {
+export function verifyHistory(documents: readonly object[], known?: KnownHead): Verification {
   let before: HistoryEntry | undefined;
   for (const [position, document] of documents.entries()) {
     const n = position + 1;
@@ -106,6 +123,12 @@ export function verifyHistory(documents: readonly object[], known?: { readonly n
     return { ok: false, n: documents.length + 1, problem: `entries after ${documents.length} are missing; ${known.n} were noted down` };
   }
   return { ok: true, entries: documents.length, head: before?.hash ?? GENESIS };
+}
+
+/** Checks a stored chain against its own head. The head is read first: what is appended meanwhile lies after it. */
+export async function verifyStored(store: Pick<Store, 'get' | 'query'>, collection: string): Promise<Verification> {
+  const { docs } = await store.get([`${collection}/${HEAD}`]);
+  return verifyHistory(await readHistory(store, collection), historyHead(docs[0]?.data));
 }
 
 /** One entry a line, as stored: what an auditor keeps, and what `verifyHistory` reads back. */

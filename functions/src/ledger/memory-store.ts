@@ -181,10 +181,11 @@ export class MemoryStore implements Store {
   }
 }
 
-/** Remembers what it read, so that the commit can see whether any of it has changed. */
+/** Remembers what it read, so that the commit can see whether any of it has changed, and reads it only once. */
 class MemoryTransaction implements Transaction {
   readonly #store: MemoryStore;
-  readonly #reads = new Map<string, string | undefined>();
+  readonly #reads = new Map<string, Snapshot | undefined>();
+  #readTime = 0;
   readonly #queries: { readonly query: Query; readonly seen: string }[] = [];
   readonly writes: Write[] = [];
 
@@ -194,9 +195,13 @@ class MemoryTransaction implements Transaction {
 
   async get(paths: readonly string[]): Promise<ReadResult> {
     checkReadsFirst(this.writes);
-    const read = await this.#store.get(paths);
-    paths.forEach((path, i) => this.#reads.set(path, read.docs[i]?.updateTime));
-    return read;
+    const missing = [...new Set(paths)].filter((path) => !this.#reads.has(path));
+    if (missing.length > 0) {
+      const { docs, readTime } = await this.#store.get(missing);
+      missing.forEach((path, i) => this.#reads.set(path, docs[i]));
+      this.#readTime = readTime;
+    }
+    return { docs: paths.map((path) => this.#reads.get(path)), readTime: paths.length === 0 ? 0 : this.#readTime };
   }
 
   async query(query: Query): Promise<QueryResult> {
@@ -211,7 +216,7 @@ class MemoryTransaction implements Transaction {
   }
 
   isStale(): boolean {
-    const changedDoc = [...this.#reads].some(([path, seen]) => this.#store.peek(path)?.updateTime !== seen);
+    const changedDoc = [...this.#reads].some(([path, seen]) => this.#store.peek(path)?.updateTime !== seen?.updateTime);
     return changedDoc || this.#queries.some(({ query, seen }) => this.#store.fingerprint(query) !== seen);
   }
 }

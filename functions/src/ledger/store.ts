@@ -75,6 +75,7 @@ export interface QueryResult {
 }
 
 export interface Transaction {
+  /** A document is read once: asking again costs nothing, so what is known to be needed can be read ahead together. */
   get(paths: readonly string[]): Promise<ReadResult>;
   query(query: Query): Promise<QueryResult>;
   /** Buffered; applied together when the function returns. All reads come before the first write. */

@@ -19,6 +19,23 @@ export function transactions(bench: OpenBench): void {
     expect([await b.data('a'), await b.data('b')]).toEqual([{ n: 2 }, { from: 1 }]);
   });
 
+  test('a document is the same however often it is read, alone, among others and twice at once', async () => {
+    const b = bench();
+    await b.put('a', { n: 1 });
+    await b.put('b', { n: 2 });
+    const seen = await b.store.transaction(async (tx) => {
+      const alone = await tx.get([b.at('a')]);
+      const among = await tx.get([b.at('b'), b.at('a'), b.at('none'), b.at('b')]);
+      const again = await tx.get([b.at('none'), b.at('a')]);
+      return [alone, among, again].map(({ docs, readTime }) => [readTime > 0, ...docs.map((doc) => doc?.data['n'])]);
+    });
+    expect(seen).toEqual([
+      [true, 1],
+      [true, 2, 1, undefined, 2],
+      [true, undefined, 1],
+    ]);
+  });
+
   test('one that only reads returns what it read', async () => {
     const b = bench();
     await b.put('a', { n: 1 });
