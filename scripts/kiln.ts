@@ -1,6 +1,7 @@
 /** `npm run kiln -- <command>`: Kiln from the terminal. Runs and approvals as a signed-in person, under the security rules. */
 import { Command } from 'commander';
 import pc from 'picocolors';
+import { addAuditCommands } from './kiln/audit.ts';
 import { addDoctor } from './kiln/doctor.ts';
 import { addFound } from './kiln/found.ts';
 import { addInit } from './kiln/init.ts';
@@ -26,6 +27,7 @@ const program = new Command('kiln')
 addRunCommands(program);
 addSteeringCommands(program);
 addDefinitionCommands(program);
+addAuditCommands(program);
 addDoctor(program);
 addFound(program);
 addInit(program);

@@ -38,7 +38,7 @@ export function appendAudit(tx: Transaction, accountId: string, happenings: read
 async function append(tx: Transaction, collection: string, happenings: readonly Happening[], at: number): Promise<readonly Write[]> {
   if (happenings.length === 0) return [];
   const { docs } = await tx.get([`${collection}/${HEAD}`]);
-  const entries = chain(historyHead(docs[0]?.data), happenings, at);
+  const entries = chain(headOf(docs[0]?.data), happenings, at);
   const last = entries.at(-1);
   return [
     ...entries.map((entry): Write => ({ op: 'create', path: `${collection}/${entryId(entry.n)}`, data: entry })),
@@ -54,7 +54,7 @@ export function historyHead({ accountId, runId }: RunRef): string {
 const headSchema = z.strictObject({ v: z.literal(1), last: z.number().int().positive(), hash: z.string().length(64) });
 
 /** The end of a chain as its document names it. */
-export function historyHead(data: object | undefined): KnownHead | undefined {
+export function headOf(data: object | undefined): KnownHead | undefined {
   if (data === undefined) return undefined;
   const { last, hash } = headSchema.parse(data);
   return { n: last, hash };
@@ -128,7 +128,7 @@ export function verifyHistory(documents: readonly object[], known?: KnownHead): 
 /** Checks a stored chain against its own head. The head is read first: what is appended meanwhile lies after it. */
 export async function verifyStored(store: Pick<Store, 'get' | 'query'>, collection: string): Promise<Verification> {
   const { docs } = await store.get([`${collection}/${HEAD}`]);
-  return verifyHistory(await readHistory(store, collection), historyHead(docs[0]?.data));
+  return verifyHistory(await readHistory(store, collection), headOf(docs[0]?.data));
 }
 
 /** One entry a line, as stored: what an auditor keeps, and what `verifyHistory` reads back. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { settleException, settleExceptionInput } from '../ledger/exceptions.ts';
-import { readHistory, verifyHistory } from '../ledger/history.ts';
+import { verifyStored } from '../ledger/history.ts';
 import { idPattern, paths } from '../model/paths.ts';
 import type { Operation } from './api.ts';
 
@@ -27,12 +27,11 @@ export const oversightOperations: Readonly<Record<string, Operation>> = {
   },
   verifyAudit: {
     roles: [],
-    run: async (runtime, { accountId }) => verifyHistory(await readHistory(runtime.store, paths.audit(accountId))),
+    run: (runtime, { accountId }) => verifyStored(runtime.store, paths.audit(accountId)),
   },
   verifyHistory: {
     roles: ['operator'],
-    run: async (runtime, { accountId }, data) =>
-      verifyHistory(await readHistory(runtime.store, paths.historyOf(accountId, runInput.parse(data).runId))),
+    run: (runtime, { accountId }, data) => verifyStored(runtime.store, paths.historyOf(accountId, runInput.parse(data).runId)),
   },
   settleException: {
     roles: ['operator'],
