@@ -1,5 +1,6 @@
 import { canonicalJson, parseJson } from '../functions/src/engine/json.ts';
 import type { Json } from '../functions/src/engine/json.ts';
+import type { AnyCodeWorkflow } from '../functions/src/durable/define-workflow.ts';
 import { codeWorkflows } from '../functions/src/durable/index.ts';
 import { publishWorkflow } from '../functions/src/ledger/definitions.ts';
 import { DatabaseClock } from '../functions/src/ledger/clock.ts';
@@ -91,9 +92,10 @@ export class Installation {
   }
 
   /** Starts a run by creating its document, as every start does in the end. */
-  async start(workflowId: string, input: Json = {}, version = 1): Promise<string> {
+  async start(workflow: string | AnyCodeWorkflow, input: Json = {}, version = 1): Promise<string> {
+    const [workflowId, kind] = typeof workflow === 'string' ? [workflow, 'graph' as const] : [workflow.id, 'code' as const];
     const runId = `run-${workflowId}-${(this.#runs += 1)}`;
-    const pinned = { kind: 'graph', version, hash: 'test' } as const;
+    const pinned = { kind, version, hash: 'test' };
     await this.store.commit([
       ...newRunWrites({
         accountId: ACCOUNT,

@@ -4,7 +4,12 @@
  */
 import { onDocumentWritten } from '../../functions/src/testing/document-written.testing.ts';
 
+import { codeWorkflows } from '../../functions/src/durable/index.ts';
+import { stepsInARow } from './steps-in-a-row.ts';
+
 export * from '../fixtures/functions.ts';
+
+codeWorkflows().add(stepsInARow);
 
 interface Chain {
   readonly n: number;

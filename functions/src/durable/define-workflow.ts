@@ -109,12 +109,15 @@ export class WorkflowRegistry {
   readonly #versions = new Map<string, Map<number, AnyCodeWorkflow>>();
 
   constructor(workflows: readonly AnyCodeWorkflow[]) {
-    for (const workflow of workflows) {
-      let versions = this.#versions.get(workflow.id);
-      if (versions === undefined) this.#versions.set(workflow.id, (versions = new Map()));
-      if (versions.has(workflow.version)) throw new Error(`two workflows are "${workflow.id}" version ${workflow.version}`);
-      versions.set(workflow.version, workflow);
-    }
+    for (const workflow of workflows) this.add(workflow);
+  }
+
+  /** At import time, as `useActions` is: what an instance knows does not change while it works. */
+  add(workflow: AnyCodeWorkflow): void {
+    let versions = this.#versions.get(workflow.id);
+    if (versions === undefined) this.#versions.set(workflow.id, (versions = new Map()));
+    if (versions.has(workflow.version)) throw new Error(`two workflows are "${workflow.id}" version ${workflow.version}`);
+    versions.set(workflow.version, workflow);
   }
 
   find(id: string, version: number): AnyCodeWorkflow | undefined {
