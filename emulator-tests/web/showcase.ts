@@ -314,17 +314,27 @@ function figures(n: number): Series {
     ['timer', 300],
     ['event', 90],
   ] as const) {
-    count(series, 'workflow_waits_total', { kind }, 12);
-    for (let wait = 0; wait < 12; wait++) observe(series, 'workflow_wait_seconds', { kind }, seconds + wait * n);
+    count(series, 'workflow_waits_total', { workflow: 'invoice-approval', kind }, 12);
+    for (let wait = 0; wait < 12; wait++)
+      observe(series, 'workflow_wait_seconds', { workflow: 'invoice-approval', kind }, seconds + wait * n);
   }
   for (const type of ['http', 'recipe', 'action', 'approval', 'condition']) {
     count(series, 'workflow_steps_total', { type, outcome: 'succeeded' }, busy);
     count(series, 'workflow_steps_total', { type, outcome: 'failed' }, type === 'http' ? n % 5 : 0);
-    count(series, 'workflow_retries_total', { type }, type === 'http' ? 6 + (n % 5) : n % 2);
+    count(series, 'workflow_retries_total', { workflow: 'invoice-approval', type }, type === 'http' ? 6 + (n % 5) : n % 2);
   }
-  count(series, 'workflow_llm_tokens_total', { model: 'kiln-dev-model', kind: 'input' }, 31_000 + n * 120);
-  count(series, 'workflow_llm_tokens_total', { model: 'kiln-dev-model', kind: 'output' }, 6_200 + n * 40);
-  count(series, 'workflow_llm_cost_usd_total', { model: 'kiln-dev-model' }, 0.9 + ((n * 13) % 7) / 10);
+  for (const [workflow, step, seconds] of [
+    ['invoice-approval', 'enrich', 4.2],
+    ['invoice-approval', 'pay', 1.6],
+    ['support-triage', 'draft', 11.5],
+    ['support-triage', 'classify', 3.1],
+    ['support-triage', 'reply', 0.4],
+  ] as const) {
+    for (let run = 0; run < busy; run++) observe(series, 'workflow_step_seconds', { workflow, step }, seconds * (1 + (run % 5) / 10));
+  }
+  count(series, 'workflow_llm_tokens_total', { workflow: 'support-triage', model: 'kiln-dev-model', kind: 'input' }, 31_000 + n * 120);
+  count(series, 'workflow_llm_tokens_total', { workflow: 'support-triage', model: 'kiln-dev-model', kind: 'output' }, 6_200 + n * 40);
+  count(series, 'workflow_llm_cost_usd_total', { workflow: 'support-triage', model: 'kiln-dev-model' }, 0.9 + ((n * 13) % 7) / 10);
   count(series, 'workflow_prevented_duplicates_total', { workflow: 'invoice-approval' }, n % 6 === 0 ? 1 : 0);
   count(series, 'workflow_escalations_total', { workflow: 'invoice-approval' }, n % 8 === 0 ? 1 : 0);
   return series;

@@ -37,7 +37,7 @@ export const rollupRecordSchema = z.strictObject({
   exceptions: z.strictObject({ business: z.number(), technical: z.number() }),
   reconciliations: z.record(z.string(), z.number()),
   compensations: z.record(z.string(), z.number()),
-  /** JSON text: every series of the day. */
+  /** JSON text: every series of the day; of histograms the sum and the count. */
   series: z.string(),
   updatedAt: z.number(),
 });

@@ -5,6 +5,8 @@ export interface Family {
   readonly labels: readonly string[];
   /** Upper bounds, ascending; the last bucket has none. */
   readonly buckets?: readonly number[];
+  /** Series of it that one document holds, where its labels have many values; what comes beyond is counted together. */
+  readonly seriesMax?: number;
 }
 
 const MINUTE = 60;
@@ -23,19 +25,35 @@ export const families = {
   },
   workflow_steps_total: { type: 'counter', labels: ['type', 'outcome'], help: 'Steps that ended.' },
   workflow_step_attempts_total: { type: 'counter', labels: ['type', 'outcome'], help: 'Attempts of steps.' },
-  workflow_retries_total: { type: 'counter', labels: ['type'], help: 'Attempts after the first.' },
+  workflow_retries_total: { type: 'counter', labels: ['workflow', 'type'], help: 'Attempts after the first.' },
+  workflow_step_seconds: {
+    type: 'histogram',
+    labels: ['workflow', 'step'],
+    // The mean is enough to find the slow ones, and two series a step are not many.
+    buckets: [],
+    seriesMax: 1_000,
+    help: 'How long steps worked, from their first attempt to their end. Waits are not among them.',
+  },
   workflow_queue_delay_seconds: {
     type: 'histogram',
     labels: [],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     help: 'Time from the creation of a step to the beginning of its work.',
   },
-  workflow_llm_tokens_total: { type: 'counter', labels: ['model', 'kind'], help: 'Tokens read and written by language models.' },
-  workflow_llm_cost_usd_total: { type: 'counter', labels: ['model'], help: 'Price of language model calls, where it is known.' },
-  workflow_waits_total: { type: 'counter', labels: ['kind'], help: 'Waits that ended.' },
+  workflow_llm_tokens_total: {
+    type: 'counter',
+    labels: ['workflow', 'model', 'kind'],
+    help: 'Tokens read and written by language models.',
+  },
+  workflow_llm_cost_usd_total: {
+    type: 'counter',
+    labels: ['workflow', 'model'],
+    help: 'Price of language model calls, where it is known.',
+  },
+  workflow_waits_total: { type: 'counter', labels: ['workflow', 'kind'], help: 'Waits that ended.' },
   workflow_wait_seconds: {
     type: 'histogram',
-    labels: ['kind'],
+    labels: ['workflow', 'kind'],
     buckets: long,
     help: 'How long was waited for people, events, timers and child runs.',
   },

@@ -13,8 +13,8 @@ import { paths } from '../model/paths.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
 import { seriesOfRun, seriesOfUndoing } from './run-series.ts';
-import { decodeSeries, encodeSeries, merge, samplesOf } from './series.ts';
-import type { Series } from './series.ts';
+import { decodeSeries, encodeSeries, merge, samplesOf, seriesKey } from './series.ts';
+import type { Sample, Series } from './series.ts';
 
 export const SHARDS = 8;
 export const TOTAL = 'total';
@@ -149,9 +149,20 @@ export function rollupOf(accountId: string, day: string, series: Series, now: nu
     },
     reconciliations: by('workflow_reconciliations_total', 'result'),
     compensations: by('workflow_compensations_total', 'result'),
-    series: encodeSeries(series),
+    series: encodeSeries(withoutBuckets(samples)),
     updatedAt: now,
   };
+}
+
+/** Means are enough for charts: of a histogram the sum and the count. A page reads many days, so a day is kept small. */
+function withoutBuckets(samples: readonly Sample[]): Series {
+  const kept: Series = new Map();
+  for (const { name, labels, value } of samples) {
+    const { le, ...others } = labels;
+    const key = seriesKey(le === undefined ? name : `${name}_count`, others);
+    kept.set(key, (kept.get(key) ?? 0) + value);
+  }
+  return kept;
 }
 
 export function dayOf(at: number): string {

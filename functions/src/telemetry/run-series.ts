@@ -64,11 +64,11 @@ function countSteps(series: Series, workflow: string, steps: readonly StepRecord
     const type = step.type.replace(/^\$/, '');
     if (!isLive(step.state)) count(series, 'workflow_steps_total', { type, outcome: step.state });
     for (const { outcome } of step.attempts) count(series, 'workflow_step_attempts_total', { type, outcome: outcome ?? 'cut_off' });
-    count(series, 'workflow_retries_total', { type }, Math.max(0, step.attempt - 1));
+    count(series, 'workflow_retries_total', { workflow, type }, Math.max(0, step.attempt - 1));
     const begun = step.attempts[0];
     if (begun !== undefined && step.attempts.length === step.attempt)
       observe(series, 'workflow_queue_delay_seconds', {}, seconds(begun.startedAt - step.createdAt));
-    countWait(series, step);
+    countTime(series, workflow, step);
     countDetails(series, workflow, step);
   }
 }
@@ -90,11 +90,17 @@ const kindsOfType: Readonly<Record<string, string>> = {
   document: 'document',
 };
 
-function countWait(series: Series, step: StepRecord): void {
+/** What waited is counted by what it waited for; what worked, by its name in the definition. */
+function countTime(series: Series, workflow: string, step: StepRecord): void {
+  if (isLive(step.state)) return;
   const kind = step.wait === undefined ? (step.kind === 'code' ? kindsOfType[step.type] : undefined) : kindsOfWait[step.wait.kind];
-  if (kind === undefined || isLive(step.state)) return;
-  count(series, 'workflow_waits_total', { kind });
-  observe(series, 'workflow_wait_seconds', { kind }, seconds((step.endedAt ?? step.createdAt) - (step.startedAt ?? step.createdAt)));
+  const took = seconds((step.endedAt ?? step.createdAt) - (step.startedAt ?? step.createdAt));
+  if (kind === undefined) {
+    if (step.attempts.length > 0) observe(series, 'workflow_step_seconds', { workflow, step: step.stepId }, took);
+    return;
+  }
+  count(series, 'workflow_waits_total', { workflow, kind });
+  observe(series, 'workflow_wait_seconds', { workflow, kind }, took);
 }
 
 const callSchema = z.looseObject({
@@ -124,8 +130,9 @@ function countDetails(series: Series, workflow: string, step: StepRecord): void 
   for (const { responseModel, model: asked, usage = {}, costMicroUsd, reused } of parsed.data.calls ?? []) {
     if (reused === true) continue;
     const model = responseModel ?? asked ?? 'unknown';
-    for (const [field, kind] of Object.entries(tokenKinds)) count(series, 'workflow_llm_tokens_total', { model, kind }, usage[field] ?? 0);
-    count(series, 'workflow_llm_cost_usd_total', { model }, (costMicroUsd ?? 0) / 1_000_000);
+    for (const [field, kind] of Object.entries(tokenKinds))
+      count(series, 'workflow_llm_tokens_total', { workflow, model, kind }, usage[field] ?? 0);
+    count(series, 'workflow_llm_cost_usd_total', { workflow, model }, (costMicroUsd ?? 0) / 1_000_000);
   }
 }
 

@@ -13,22 +13,22 @@ export const SERIES_MAX = 4_000;
 const INFINITE = '+Inf';
 
 export function count<N extends FamilyName>(series: Series, name: N, labels: Labels<N>, by = 1): void {
-  if (by !== 0) addTo(series, keyOf(name, labels), by);
+  if (by !== 0) addTo(series, seriesKey(name, labels), by);
 }
 
 /** Counts one observation into its bucket. Buckets are summed up when they are shown. */
 export function observe<N extends FamilyName>(series: Series, name: N, labels: Labels<N>, value: number): void {
   const { buckets = [] } = families[name] as Family;
   const bound = buckets.find((bucket) => value <= bucket);
-  addTo(series, keyOf(name, { ...labels, le: bound === undefined ? INFINITE : String(bound) }), 1);
-  addTo(series, keyOf(`${name}_sum`, labels), value);
+  addTo(series, seriesKey(name, { ...labels, le: bound === undefined ? INFINITE : String(bound) }), 1);
+  addTo(series, seriesKey(`${name}_sum`, labels), value);
 }
 
 function addTo(series: Series, key: string, by: number): void {
   series.set(key, (series.get(key) ?? 0) + by);
 }
 
-function keyOf(name: string, labels: Readonly<Record<string, string>>): string {
+export function seriesKey(name: string, labels: Readonly<Record<string, string>>): string {
   const pairs = Object.keys(labels)
     .sort()
     .flatMap((label) => [label, clean(labels[label] ?? '')]);
@@ -64,11 +64,22 @@ export function decodeSeries(text: string): Series {
 
 /** Adds the second to the first. New series beyond the limit lose their labels, so that the sum stays right. */
 export function merge(into: Series, from: Series): Series {
-  for (const [key, value] of from) {
-    const known = into.has(key) || into.size < SERIES_MAX;
-    addTo(into, known ? key : overflowKey(key), value);
-  }
+  for (const [key, value] of from) addTo(into, into.has(key) || hasRoom(into, key) ? key : overflowKey(key), value);
   return into;
+}
+
+function hasRoom(series: Series, key: string): boolean {
+  if (series.size >= SERIES_MAX) return false;
+  const limited = (Object.keys(families) as FamilyName[]).find(
+    (name) => isOf(key, name) && (families[name] as Family).seriesMax !== undefined,
+  );
+  if (limited === undefined) return true;
+  const { seriesMax = SERIES_MAX } = families[limited] as Family;
+  return [...series.keys()].filter((known) => isOf(known, limited)).length < seriesMax;
+}
+
+function isOf(key: string, name: FamilyName): boolean {
+  return key.startsWith(`["${name}"`) || key.startsWith(`["${name}_sum"`);
 }
 
 function overflowKey(key: string): string {

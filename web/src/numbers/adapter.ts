@@ -8,6 +8,8 @@ export interface Day {
   readonly failed: number;
   readonly other: number;
   readonly meanMinutes: number;
+  /** How long requests for decisions waited, in the mean. */
+  readonly humanWaitMinutes: number;
   readonly costUsd: number;
 }
 
@@ -22,14 +24,18 @@ export interface StepType {
   readonly type: string;
   readonly ended: number;
   readonly failed: number;
-  readonly retries: number;
 }
 
-export interface Figures {
-  readonly workflows: readonly string[];
-  readonly days: readonly Day[];
-  readonly waits: readonly Wait[];
-  readonly stepTypes: readonly StepType[];
+export interface SlowStep {
+  readonly workflow: string;
+  readonly step: string;
+  readonly count: number;
+  readonly meanMs: number;
+  readonly totalMs: number;
+}
+
+/** What runs came to: of all workflows together, or of one. */
+export interface Totals {
   readonly ended: number;
   readonly completed: number;
   readonly failed: number;
@@ -44,54 +50,81 @@ export interface Figures {
   readonly costUsd: number;
 }
 
+export interface Figures {
+  readonly totals: Totals;
+  readonly days: readonly Day[];
+  readonly waits: readonly Wait[];
+  /** The steps that take longest in the mean, the slowest first. */
+  readonly slowest: readonly SlowStep[];
+  /** By type they are counted for all workflows together only. */
+  readonly stepTypes: readonly StepType[];
+  readonly workflows: readonly string[];
+  /** Each workflow for itself, the busiest first. */
+  readonly byWorkflow: readonly (Totals & { readonly workflow: string })[];
+}
+
 interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-const failures = new Set(['failed', 'rejected', 'needs_resolution', 'diverged']);
+type Where = Readonly<Record<string, string>>;
 
-/** Adds the days up, oldest first. Of one workflow only what is counted by workflow: runs, time, exceptions and prevented duplicates. */
+const failures = new Set(['failed', 'rejected', 'needs_resolution', 'diverged']);
+const SLOWEST = 10;
+
+/** Adds the days up, oldest first. */
 export function figuresOf(records: readonly RollupRecord[], workflow: string | undefined): Figures {
-  const days = [...records].sort((a, b) => (a.day < b.day ? -1 : 1)).map((record) => ({ record, samples: samplesOf(record.series) }));
-  const all = days.flatMap((each) => each.samples);
-  const ofWorkflow = workflow === undefined ? {} : { workflow };
-  const runs = (status: (value: string) => boolean): number => sum(all, 'workflow_executions_total', ofWorkflow, 'status', status);
-  const ended = runs(() => true);
+  const days = [...records]
+    .sort((a, b) => (a.day < b.day ? -1 : 1))
+    .map(({ day, series }) => ({ day, samples: ofWorkflow(samplesOf([series]), workflow) }));
+  const whole = samplesOf(records.map(({ series }) => series));
+  const all = ofWorkflow(whole, workflow);
+  const workflows = valuesOf(whole, 'workflow_executions_total', 'workflow');
   return {
-    workflows: valuesOf(all, 'workflow_executions_total', 'workflow'),
-    days: days.map(({ record, samples }) => dayOf(record, samples, ofWorkflow)),
+    totals: totalsOf(all),
+    days: days.map(({ day, samples }) => dayOf(day, samples)),
     waits: valuesOf(all, 'workflow_waits_total', 'kind').map((kind) => waitOf(all, kind)),
+    slowest: slowestOf(all),
     stepTypes: valuesOf(all, 'workflow_steps_total', 'type').map((type) => stepTypeOf(all, type)),
-    ended,
-    completed: runs((status) => status === 'completed'),
-    failed: runs((status) => failures.has(status)),
-    business: sum(all, 'workflow_exceptions_total', { ...ofWorkflow, cause: 'business' }),
-    technical: sum(all, 'workflow_exceptions_total', { ...ofWorkflow, cause: 'technical' }),
-    escalations: sum(all, 'workflow_escalations_total', ofWorkflow),
-    retries: sum(all, 'workflow_retries_total'),
-    prevented: sum(all, 'workflow_prevented_duplicates_total', ofWorkflow),
-    meanMs: mean(sum(all, 'workflow_duration_seconds_sum', ofWorkflow), ended) * 1_000,
-    humanWaitMs: waitOf(all, 'approval').meanMs,
-    tokens: records.reduce((total, record) => total + record.tokens, 0),
-    costUsd: records.reduce((total, record) => total + record.costUsd, 0),
+    workflows,
+    byWorkflow: workflows
+      .map((name) => ({ workflow: name, ...totalsOf(ofWorkflow(whole, name)) }))
+      .sort((a, b) => b.ended - a.ended || (a.workflow < b.workflow ? -1 : 1)),
   };
 }
 
-function dayOf(record: RollupRecord, samples: readonly Sample[], ofWorkflow: Readonly<Record<string, string>>): Day {
-  const runs = (status: (value: string) => boolean): number => sum(samples, 'workflow_executions_total', ofWorkflow, 'status', status);
+function totalsOf(samples: readonly Sample[]): Totals {
+  const runs = (fits: (status: string) => boolean): number =>
+    sum(samples, 'workflow_executions_total', {}, ({ status }) => fits(status ?? ''));
   const ended = runs(() => true);
-  const completed = runs((status) => status === 'completed');
-  const failed = runs((status) => failures.has(status));
-  const seconds = sum(samples, 'workflow_duration_seconds_sum', ofWorkflow);
   return {
-    day: record.day,
+    ended,
+    completed: runs((status) => status === 'completed'),
+    failed: runs((status) => failures.has(status)),
+    business: sum(samples, 'workflow_exceptions_total', { cause: 'business' }),
+    technical: sum(samples, 'workflow_exceptions_total', { cause: 'technical' }),
+    escalations: sum(samples, 'workflow_escalations_total'),
+    retries: sum(samples, 'workflow_retries_total'),
+    prevented: sum(samples, 'workflow_prevented_duplicates_total'),
+    meanMs: mean(sum(samples, 'workflow_duration_seconds_sum'), ended) * 1_000,
+    humanWaitMs: waitOf(samples, 'approval').meanMs,
+    tokens: sum(samples, 'workflow_llm_tokens_total', {}, ({ kind }) => kind === 'input' || kind === 'output'),
+    costUsd: sum(samples, 'workflow_llm_cost_usd_total'),
+  };
+}
+
+function dayOf(day: string, samples: readonly Sample[]): Day {
+  const { ended, completed, failed, meanMs, humanWaitMs, costUsd } = totalsOf(samples);
+  return {
+    day,
     completed,
     failed,
     other: ended - completed - failed,
-    meanMinutes: mean(seconds, ended) / 60,
-    costUsd: record.costUsd,
+    meanMinutes: meanMs / 60_000,
+    humanWaitMinutes: humanWaitMs / 60_000,
+    costUsd,
   };
 }
 
@@ -105,32 +138,54 @@ function stepTypeOf(samples: readonly Sample[], type: string): StepType {
     type,
     ended: sum(samples, 'workflow_steps_total', { type }),
     failed: sum(samples, 'workflow_steps_total', { type, outcome: 'failed' }),
-    retries: sum(samples, 'workflow_retries_total', { type }),
   };
 }
 
-/** Series are stored as JSON: from `["name","label","value",…]` to a number. */
-function samplesOf(text: string): readonly Sample[] {
-  return Object.entries(JSON.parse(text) as Record<string, number>).map(([key, value]) => {
+function slowestOf(samples: readonly Sample[]): readonly SlowStep[] {
+  const counts = samples.filter(({ name }) => name === 'workflow_step_seconds_count');
+  const seconds = new Map(
+    samples.filter(({ name }) => name === 'workflow_step_seconds_sum').map(({ labels, value }) => [nameOf(labels), value]),
+  );
+  return counts
+    .map(({ labels, value }) => {
+      const totalMs = (seconds.get(nameOf(labels)) ?? 0) * 1_000;
+      return { workflow: labels['workflow'] ?? '', step: labels['step'] ?? '', count: value, totalMs, meanMs: mean(totalMs, value) };
+    })
+    .sort((a, b) => b.meanMs - a.meanMs)
+    .slice(0, SLOWEST);
+}
+
+function nameOf({ workflow, step }: Sample['labels']): string {
+  return JSON.stringify([workflow, step]);
+}
+
+/** Series are stored as JSON: from `["name","label","value",…]` to a number. Those of the same name are added up. */
+function samplesOf(texts: readonly string[]): readonly Sample[] {
+  const sums = new Map<string, number>();
+  for (const text of texts) {
+    for (const [key, value] of Object.entries(JSON.parse(text) as Record<string, number>)) sums.set(key, (sums.get(key) ?? 0) + value);
+  }
+  return [...sums].map(([key, value]) => {
     const [name = '', ...pairs] = JSON.parse(key) as string[];
     const labels = Object.fromEntries(pairs.flatMap((label, index) => (index % 2 === 0 ? [[label, pairs[index + 1] ?? '']] : [])));
     return { name, labels, value };
   });
 }
 
+function ofWorkflow(samples: readonly Sample[], workflow: string | undefined): readonly Sample[] {
+  return workflow === undefined ? samples : samples.filter(({ labels }) => labels['workflow'] === workflow);
+}
+
 function sum(
   samples: readonly Sample[],
   name: string,
-  where: Readonly<Record<string, string>> = {},
-  label = '',
-  fits: (value: string) => boolean = () => true,
+  where: Where = {},
+  fits: (labels: Sample['labels']) => boolean = () => true,
 ): number {
   return samples
     .filter(
       (sample) =>
-        sample.name === name &&
-        Object.entries(where).every(([key, value]) => sample.labels[key] === value) &&
-        fits(sample.labels[label] ?? ''),
+        sample.name === name && Object.entries(where).every(([key, value]) => sample.labels[key] === value) && fits(sample.labels),
     )
     .reduce((total, sample) => total + sample.value, 0);
 }

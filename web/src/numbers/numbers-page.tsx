@@ -11,7 +11,8 @@ import { queries } from '../data/queries.ts';
 import { rollupShape } from '../data/shapes.ts';
 import { useText } from '../text/text.tsx';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
-import { figuresOf, type Figures } from './adapter.ts';
+import { figuresOf, type Day, type Figures, type Totals } from './adapter.ts';
+import { ByWorkflow, DayTable, SlowestSteps, StepTypes, Waits } from './numbers-tables.tsx';
 import styles from './numbers-page.module.css';
 
 /** The table below the charts is what is read aloud and walked by keyboard; the charts are for the eye. */
@@ -62,202 +63,127 @@ export function NumbersPage(): ReactNode {
       {live.state === 'ready' && live.value.length === 0 ? (
         <Empty icon="chart" title={t.numbers.none.title} text={t.numbers.none.text} />
       ) : null}
-      {figures !== undefined && figures.days.length > 0 ? <Shown figures={figures} /> : null}
+      {figures !== undefined && figures.days.length > 0 ? <Shown figures={figures} workflow={workflow} /> : null}
     </div>
   );
 }
 
-function Shown({ figures }: { readonly figures: Figures }): ReactNode {
+interface ShownProps {
+  readonly figures: Figures;
+  readonly workflow: string | undefined;
+}
+
+function Shown({ figures, workflow }: ShownProps): ReactNode {
   const { t, format } = useText();
-  const { charts } = t.numbers;
+  const { charts, figures: words } = t.numbers;
   const days = figures.days.map((each) => ({ ...each, label: format.day(Date.parse(`${each.day}T12:00:00Z`)) }));
+  const minutes = (value: number): string => format.duration(value * 60_000);
   return (
     <>
-      <Totals figures={figures} />
-      <section className={styles['chart']}>
-        <h2>{charts.runs}</h2>
-        <div aria-hidden="true">
-          <BarChart
-            h={240}
-            data={days}
-            dataKey="label"
-            type="stacked"
-            barChartProps={still}
-            barProps={quiet}
-            series={[
-              { name: 'completed', label: t.numbers.completed, color: 'var(--bar-good)' },
-              { name: 'failed', label: t.numbers.failed, color: 'var(--bar-bad)' },
-              { name: 'other', label: t.numbers.other, color: 'var(--bar-idle)' },
-            ]}
-          />
-          <p className={styles['legend']}>
-            <span>{t.numbers.completed}</span>
-            <span className={styles['failed']}>{t.numbers.failed}</span>
-            <span className={styles['other']}>{t.numbers.other}</span>
-          </p>
-        </div>
-      </section>
+      <TotalsList totals={figures.totals} />
+      <RunsChart days={days} />
       <div className={styles['two']}>
-        <section className={styles['chart']}>
-          <h2>{charts.duration}</h2>
-          <div aria-hidden="true">
-            <LineChart
-              h={200}
-              data={days}
-              dataKey="label"
-              curveType="linear"
-              withDots={false}
-              lineChartProps={still}
-              lineProps={quiet}
-              series={[{ name: 'meanMinutes', label: t.numbers.mean, color: 'var(--bar-run)' }]}
-              valueFormatter={(value) => format.number(value, 1)}
-            />
-          </div>
-        </section>
-        <section className={styles['chart']}>
-          <h2>{charts.cost}</h2>
-          <div aria-hidden="true">
-            <LineChart
-              h={200}
-              data={days}
-              dataKey="label"
-              curveType="linear"
-              withDots={false}
-              lineChartProps={still}
-              lineProps={quiet}
-              series={[{ name: 'costUsd', label: t.numbers.figures.cost, color: 'var(--bar-wait)' }]}
-              valueFormatter={(value) => format.money(value)}
-            />
-          </div>
-        </section>
+        <DayLine title={charts.duration} days={days} of="meanMinutes" label={t.numbers.mean} color="--bar-run" say={minutes} />
+        <DayLine title={charts.humanWait} days={days} of="humanWaitMinutes" label={t.numbers.mean} color="--bar-idle" say={minutes} />
+        <DayLine title={charts.cost} days={days} of="costUsd" label={words.cost} color="--bar-wait" say={(value) => format.money(value)} />
       </div>
+      <SlowestSteps steps={figures.slowest} />
       <div className={styles['two']}>
         <Waits figures={figures} />
         <StepTypes figures={figures} />
       </div>
+      {workflow === undefined ? <ByWorkflow figures={figures} /> : null}
       <DayTable figures={figures} />
     </>
   );
 }
 
-function Totals({ figures }: { readonly figures: Figures }): ReactNode {
+type LabelledDay = Day & { readonly label: string };
+
+function RunsChart({ days }: { readonly days: readonly LabelledDay[] }): ReactNode {
+  const { t } = useText();
+  return (
+    <section className={styles['chart']}>
+      <h2>{t.numbers.charts.runs}</h2>
+      <div aria-hidden="true">
+        <BarChart
+          h={240}
+          data={[...days]}
+          dataKey="label"
+          type="stacked"
+          barChartProps={still}
+          barProps={quiet}
+          series={[
+            { name: 'completed', label: t.numbers.completed, color: 'var(--bar-good)' },
+            { name: 'failed', label: t.numbers.failed, color: 'var(--bar-bad)' },
+            { name: 'other', label: t.numbers.other, color: 'var(--bar-idle)' },
+          ]}
+        />
+        <p className={styles['legend']}>
+          <span>{t.numbers.completed}</span>
+          <span className={styles['failed']}>{t.numbers.failed}</span>
+          <span className={styles['other']}>{t.numbers.other}</span>
+        </p>
+      </div>
+    </section>
+  );
+}
+
+interface LineProps {
+  readonly title: string;
+  readonly days: readonly LabelledDay[];
+  readonly of: 'meanMinutes' | 'humanWaitMinutes' | 'costUsd';
+  readonly label: string;
+  readonly color: string;
+  readonly say: (value: number) => string;
+}
+
+function DayLine({ title, days, of, label, color, say }: LineProps): ReactNode {
+  return (
+    <section className={styles['chart']}>
+      <h2>{title}</h2>
+      <div aria-hidden="true">
+        <LineChart
+          h={200}
+          data={[...days]}
+          dataKey="label"
+          curveType="linear"
+          withDots={false}
+          lineChartProps={still}
+          lineProps={quiet}
+          series={[{ name: of, label, color: `var(${color})` }]}
+          valueFormatter={say}
+        />
+      </div>
+    </section>
+  );
+}
+
+function TotalsList({ totals }: { readonly totals: Totals }): ReactNode {
   const { t, format } = useText();
   const words = t.numbers.figures;
-  const totals: readonly (readonly [string, string])[] = [
-    [words.ended, format.number(figures.ended)],
-    [words.completed, figures.ended === 0 ? '–' : format.percent(figures.completed / figures.ended)],
-    [words.failureRate, figures.ended === 0 ? '–' : format.percent(figures.failed / figures.ended)],
-    [words.duration, format.duration(figures.meanMs)],
-    [words.humanWait, format.duration(figures.humanWaitMs)],
-    [words.retries, format.number(figures.retries)],
-    [words.prevented, format.number(figures.prevented)],
-    [words.business, format.number(figures.business)],
-    [words.technical, format.number(figures.technical)],
-    [words.escalations, format.number(figures.escalations)],
-    [words.tokens, format.number(figures.tokens)],
-    [words.cost, format.money(figures.costUsd)],
+  const lines: readonly (readonly [string, string])[] = [
+    [words.ended, format.number(totals.ended)],
+    [words.completed, totals.ended === 0 ? '–' : format.percent(totals.completed / totals.ended)],
+    [words.failureRate, totals.ended === 0 ? '–' : format.percent(totals.failed / totals.ended)],
+    [words.duration, format.duration(totals.meanMs)],
+    [words.humanWait, format.duration(totals.humanWaitMs)],
+    [words.retries, format.number(totals.retries)],
+    [words.prevented, format.number(totals.prevented)],
+    [words.business, format.number(totals.business)],
+    [words.technical, format.number(totals.technical)],
+    [words.escalations, format.number(totals.escalations)],
+    [words.tokens, format.number(totals.tokens)],
+    [words.cost, format.money(totals.costUsd)],
   ];
   return (
     <dl className={styles['totals']}>
-      {totals.map(([name, value]) => (
+      {lines.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>
       ))}
     </dl>
-  );
-}
-
-function Waits({ figures }: { readonly figures: Figures }): ReactNode {
-  const { t, format } = useText();
-  if (figures.waits.length === 0) return null;
-  const kinds: Readonly<Record<string, string>> = t.numbers.waitKinds;
-  return (
-    <section className={styles['chart']}>
-      <h2>{t.numbers.charts.waits}</h2>
-      <table className={styles['table']}>
-        <thead>
-          <tr>
-            <th scope="col">{t.numbers.waitedFor}</th>
-            <th scope="col">{t.numbers.mean}</th>
-            <th scope="col">{t.numbers.count}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {figures.waits.map((wait) => (
-            <tr key={wait.kind}>
-              <th scope="row">{kinds[wait.kind] ?? wait.kind}</th>
-              <td>{format.duration(wait.meanMs)}</td>
-              <td>{format.number(wait.count)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
-function StepTypes({ figures }: { readonly figures: Figures }): ReactNode {
-  const { t, format } = useText();
-  if (figures.stepTypes.length === 0) return null;
-  return (
-    <section className={styles['chart']}>
-      <h2>{t.numbers.charts.steps}</h2>
-      <table className={styles['table']}>
-        <thead>
-          <tr>
-            <th scope="col">{t.numbers.step}</th>
-            <th scope="col">{t.numbers.count}</th>
-            <th scope="col">{t.numbers.failed}</th>
-            <th scope="col">{t.numbers.figures.retries}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {figures.stepTypes.map((step) => (
-            <tr key={step.type}>
-              <th scope="row">{step.type}</th>
-              <td>{format.number(step.ended)}</td>
-              <td>{format.number(step.failed)}</td>
-              <td>{format.number(step.retries)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
-/** What the charts show, for those who do not see them. */
-function DayTable({ figures }: { readonly figures: Figures }): ReactNode {
-  const { t, format } = useText();
-  return (
-    <details>
-      <summary>{t.numbers.asTable}</summary>
-      <table className={styles['table']}>
-        <thead>
-          <tr>
-            <th scope="col">{t.numbers.day}</th>
-            <th scope="col">{t.numbers.completed}</th>
-            <th scope="col">{t.numbers.failed}</th>
-            <th scope="col">{t.numbers.other}</th>
-            <th scope="col">{t.numbers.figures.duration}</th>
-            <th scope="col">{t.numbers.figures.cost}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {figures.days.map((day) => (
-            <tr key={day.day}>
-              <th scope="row">{day.day}</th>
-              <td>{day.completed}</td>
-              <td>{day.failed}</td>
-              <td>{day.other}</td>
-              <td>{format.duration(day.meanMinutes * 60_000)}</td>
-              <td>{format.money(day.costUsd)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </details>
   );
 }

@@ -30,7 +30,15 @@ export const runs: Catalogue['runs'] = {
     text: 'Starten Sie hier einen, senden Sie einen Webhook, oder überlassen Sie es einem Zeitplan. Jeder Lauf erscheint sofort in dieser Liste.',
   },
   noMatch: { title: 'Kein Lauf passt', text: 'Weiten Sie den Zeitraum aus oder löschen Sie einen Filter.' },
-  startedBy: { user: (name) => name, webhook: 'Webhook', schedule: 'Zeitplan', run: 'Anderer Lauf', code: 'Code', system: 'Kiln' },
+  startedBy: {
+    user: (name) => name,
+    webhook: 'Webhook',
+    schedule: 'Zeitplan',
+    event: 'Ereignis',
+    run: 'Anderer Lauf',
+    code: 'Code',
+    system: 'Kiln',
+  },
   forked: 'verzweigt',
   startDialog: {
     choose: 'Welcher Ablauf?',

@@ -25,7 +25,15 @@ export const runs = {
   fresh: (count: number) => (count === 1 ? 'Show 1 new run' : `Show ${count} new runs`),
   empty: { title: 'No runs yet', text: 'Start one here, send a webhook, or let a schedule do it. Each run appears in this list at once.' },
   noMatch: { title: 'No run matches', text: 'Widen the period or clear a filter.' },
-  startedBy: { user: (name: string) => name, webhook: 'Webhook', schedule: 'Schedule', run: 'Another run', code: 'Code', system: 'Kiln' },
+  startedBy: {
+    user: (name: string) => name,
+    webhook: 'Webhook',
+    schedule: 'Schedule',
+    event: 'Event',
+    run: 'Another run',
+    code: 'Code',
+    system: 'Kiln',
+  },
   forked: 'forked',
   startDialog: {
     choose: 'Which workflow?',
