@@ -134,7 +134,7 @@ const time: readonly Planted[] = [
     id: 'task-name-reused',
     bug: 'all timers of a step share one task name',
     file: 'timers/doorbells.ts',
-    edits: [['@${at}#${hop}', '#${hop}']],
+    edits: [['@${at}#${hop}${state}', '#${hop}']],
   },
   {
     id: 'no-hops',
@@ -146,17 +146,17 @@ const time: readonly Planted[] = [
     id: 'never-armed',
     bug: 'a wait is committed, but no doorbell is armed for it',
     file: 'runner/waiting.ts',
-    edits: [['if (entered.wakeAt !== undefined) await runtime.doorbells.arm(record, entered.wakeAt, 0);', '']],
+    edits: [['if (entered.wakeAt !== undefined) await runtime.doorbells.arm(record, entered.wakeAt, 0, held.updateTime);', '']],
   },
   {
     id: 'armed-after-commit',
     bug: 'the doorbell is armed after the commit that it belongs to',
     file: 'runner/waiting.ts',
     edits: [
-      ['if (entered.wakeAt !== undefined) await runtime.doorbells.arm(record, entered.wakeAt, 0);', ''],
+      ['if (entered.wakeAt !== undefined) await runtime.doorbells.arm(record, entered.wakeAt, 0, held.updateTime);', ''],
       [
         "  if (entered.wait.kind === 'event') await matchBufferedEvent(",
-        "  if (entered.wakeAt !== undefined) await runtime.doorbells.arm(record, entered.wakeAt, 0);\n  if (entered.wait.kind === 'event') await matchBufferedEvent(",
+        "  if (entered.wakeAt !== undefined) await runtime.doorbells.arm(record, entered.wakeAt, 0, held.updateTime);\n  if (entered.wait.kind === 'event') await matchBufferedEvent(",
       ],
     ],
   },

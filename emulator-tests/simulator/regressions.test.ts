@@ -16,7 +16,8 @@ import { ACCOUNT, Stage } from './stage.ts';
 const anything = { safeParse: (data: unknown) => ({ success: true, data }) } as unknown as Action['input'];
 const base = { input: anything, output: anything } as const;
 const t = (id: string): object => ({ id, type: 'transform', value: id });
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 
 async function order(stage: Stage, runId: string, kind: CommandKind, id: string): Promise<void> {
   const data = commandDocument({ accountId: ACCOUNT, runId, by: 'bob', at: stage.now, kind, reason: 'test' });
@@ -128,6 +129,24 @@ describe('found by the simulator', () => {
     await working.finish();
     expect(stage.step(runId, 'a')).toMatchObject({ state: 'succeeded', attempt: 1 });
     expect(stage.effects).toHaveLength(1);
+  });
+
+  test('a wait that is entered anew after a long pause has a ring, although the first one has been used up', async () => {
+    const stage = new Stage({ wf: [{ id: 'w', type: 'wait', event: { name: 'paid' }, timeout: '300d' }] });
+    const runId = await stage.start('wf');
+    stage.created.length = 0;
+    await stage.perform((runtime) => attendRun(runtime, { accountId: ACCOUNT, runId }));
+    const waiting = await stage.enter((runtime) => attend(runtime, { accountId: ACCOUNT, runId, key: 'w' }, { kind: 'trigger' }));
+    await waiting.until('commit');
+    await order(stage, runId, 'pause', 'p');
+    await stage.perform((runtime) => attendCommand(runtime, { accountId: ACCOUNT, runId }, 'p'));
+    await waiting.finish();
+    expect(stage.step(runId, 'w')).toMatchObject({ state: 'ready', gate: 'paused' });
+    stage.now += 7 * 24 * HOUR + MINUTE;
+    await order(stage, runId, 'resume', 'r');
+    await stage.perform((runtime) => attendCommand(runtime, { accountId: ACCOUNT, runId }, 'r'));
+    expect(stage.step(runId, 'w')).toMatchObject({ state: 'waiting' });
+    expect(stage.rings.filter(({ at }) => at > stage.now)).toHaveLength(1);
   });
 
   test('a hiccup of the database does not end a delivery for good', async () => {

@@ -108,7 +108,7 @@ async function recordOutcome(
 
 /** The attempt is over; what it found out is now with a person, or with time. */
 export async function goOnWaiting(runtime: Runtime, held: Held, entered: Entered): Promise<void> {
-  if (entered.wakeAt !== undefined) await runtime.doorbells.arm(held.record, entered.wakeAt, 0);
+  if (entered.wakeAt !== undefined) await runtime.doorbells.arm(held.record, entered.wakeAt, 0, held.updateTime);
   await suspend(runtime, held, {
     wait: entered.wait,
     also: entered.writes,

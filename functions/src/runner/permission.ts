@@ -50,7 +50,7 @@ export async function askPermission(runtime: Runtime, held: Held, { guard, confi
     },
     { purpose: 'permission', subject },
   );
-  if (entered.wakeAt !== undefined) await runtime.doorbells.arm(record, entered.wakeAt, 0);
+  if (entered.wakeAt !== undefined) await runtime.doorbells.arm(record, entered.wakeAt, 0, held.updateTime);
   await suspend(runtime, held, {
     wait: entered.wait,
     input: canonicalJson(shown),

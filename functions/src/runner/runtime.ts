@@ -13,8 +13,11 @@ import type { CodePlanner } from './code-planner.ts';
 
 /** Rings `attend` for a step at a time. Rings may come early, late, twice or never. */
 export interface Doorbells {
-  /** `hop` makes the name fresh when a ring is armed again for the same time. */
-  arm(ref: StepRef, at: number, hop: number): Promise<void>;
+  /**
+   * `hop` makes the name fresh when a ring is armed again for the same time. So does `state`, the state of the step from which a wait
+   * is entered: a step that was paused on the way enters it again later, when the first ring may be long over.
+   */
+  arm(ref: StepRef, at: number, hop: number, state?: string): Promise<void>;
 }
 
 /**
@@ -50,6 +53,7 @@ export type RunnerEvent =
   | { readonly kind: 'attempt_lost'; readonly step: StepRecord }
   | { readonly kind: 'late_result'; readonly step: StepRecord }
   | { readonly kind: 'limiter_failed'; readonly step: StepRecord; readonly limit: string; readonly message: string }
+  | { readonly kind: 'unreadable'; readonly path: string; readonly message: string }
   | { readonly kind: 'repaired'; readonly what: string; readonly path: string };
 
 /** What the runner needs of the world; production, the test kit and the simulator each hand in their own. */

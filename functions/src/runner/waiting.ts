@@ -49,7 +49,7 @@ export async function enterWait(runtime: Runtime, held: Held, type: WaitStepType
     stepCreatedAt: record.createdAt,
     ...lookupsFor(runtime, held),
   });
-  if (entered.wakeAt !== undefined) await runtime.doorbells.arm(record, entered.wakeAt, 0);
+  if (entered.wakeAt !== undefined) await runtime.doorbells.arm(record, entered.wakeAt, 0, held.updateTime);
   const shown = canonicalJson(ownFields(resolved.config));
   await suspend(runtime, held, {
     wait: entered.wait,

@@ -57,8 +57,8 @@ export class MemoryHost {
     this.store = new MemoryStore(() => this.#now, { ...options.hooks, created: (snapshot) => void this.#created.push(snapshot) });
     this.clock = new DatabaseClock(() => this.#now);
     const doorbells: Doorbells = {
-      arm: (ref, at, hop) => {
-        const name = `${ref.accountId}/${ref.runId}/${ref.key}@${at}#${hop}`;
+      arm: (ref, at, hop, state = '') => {
+        const name = `${ref.accountId}/${ref.runId}/${ref.key}@${at}#${hop}${state}`;
         if (!this.#names.has(name)) this.#rings.push({ ref, at: Math.min(at, this.#now + (options.maxHopMs ?? Infinity)), hop });
         this.#names.add(name);
         return Promise.resolve();

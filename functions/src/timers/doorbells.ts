@@ -22,7 +22,7 @@ export interface DoorbellConfig {
 }
 
 /**
- * Doorbells on Cloud Tasks. The name is a hash of step, wake time and hop: arming the same ring twice is one task, and an early
+ * Doorbells on Cloud Tasks. The name is a hash of step, wake time, hop and state: arming the same ring twice is one task, and an early
  * ring is armed again under a fresh name, since used names are refused for hours.
  */
 export class CloudTasksDoorbells implements Doorbells {
@@ -36,14 +36,14 @@ export class CloudTasksDoorbells implements Doorbells {
     this.#now = now;
   }
 
-  async arm(ref: StepRef, at: number, hop: number): Promise<void> {
+  async arm(ref: StepRef, at: number, hop: number, state = ''): Promise<void> {
     const { project, region, queue, url, serviceAccount } = this.#config;
     const client = await this.#client();
     const parent = client.queuePath(project, region, queue);
     const ring: Ring = { accountId: ref.accountId, runId: ref.runId, key: ref.key, hop };
     const due = Math.min(at, this.#now() + MAX_HOP_MS);
     const task = {
-      name: `${parent}/tasks/${ringName(ref, at, hop)}`,
+      name: `${parent}/tasks/${ringName(ref, at, hop, state)}`,
       scheduleTime: { seconds: Math.floor(due / 1_000), nanos: (due % 1_000) * 1_000_000 },
       httpRequest: {
         httpMethod: 'POST' as const,
@@ -63,8 +63,8 @@ export class CloudTasksDoorbells implements Doorbells {
 }
 
 /** Hashed: task names that begin alike slow the queue down, and user text never becomes a name. */
-export function ringName(ref: StepRef, at: number, hop: number): string {
-  return digest(`${paths.step(ref.accountId, ref.runId, ref.key)}@${at}#${hop}`).slice(0, 48);
+export function ringName(ref: StepRef, at: number, hop: number, state: string): string {
+  return digest(`${paths.step(ref.accountId, ref.runId, ref.key)}@${at}#${hop}${state}`).slice(0, 48);
 }
 
 function isAlreadyExists(error: unknown): boolean {
