@@ -75,7 +75,7 @@ export function approval({ now, evidence = [], values, ...fields }: ApprovalInpu
   const shown = payload({ title, effect: fields.effect, evidence, form, values });
   const seats = [people.approver.uid, people.second.uid];
   return {
-    v: 1,
+    v: 2,
     runId: 'run-1',
     stepKey: 'release',
     workflowId: 'invoice-approval',

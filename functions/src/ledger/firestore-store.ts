@@ -13,6 +13,7 @@ import { StoreConflict, StoreRefusal } from './store.ts';
 import type { CommitResult, Query, QueryResult, ReadResult, Snapshot, Store, Transaction, Write } from './store.ts';
 import { checkQuery, checkReadsFirst, isIncrement, isRemove, storedBatches } from './stored-fields.ts';
 import type { StoredFields, StoredWrite } from './stored-fields.ts';
+import { readable } from './stored-version.ts';
 
 const TRANSACTION_TRIES = 12;
 
@@ -160,13 +161,13 @@ export function snapshotOf(doc: DocumentSnapshot): Snapshot | undefined {
 }
 
 function snapshotOfExisting(doc: QueryDocumentSnapshot): Snapshot {
-  return {
+  return readable({
     path: doc.ref.path,
     id: doc.id,
     data: withoutTtl(doc.data()),
     createTime: doc.createTime.toMillis(),
     updateTime: token(doc.updateTime),
-  };
+  });
 }
 
 function token(time: Timestamp): string {

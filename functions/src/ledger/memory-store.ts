@@ -3,6 +3,7 @@ import { StoreConflict, StoreRefusal } from './store.ts';
 import type { CommitResult, Query, QueryResult, ReadResult, Snapshot, Store, Transaction, Value, Write } from './store.ts';
 import { checkQuery, checkReadsFirst, DOCUMENT_MAX_BYTES, documentBytes, isIncrement, isRemove, storedBatches } from './stored-fields.ts';
 import type { StoredFields, StoredWrite } from './stored-fields.ts';
+import { readable } from './stored-version.ts';
 
 interface Doc {
   readonly path: string;
@@ -258,5 +259,5 @@ function numberOr0(value: Value | undefined): number {
 }
 
 function snapshotOf(doc: Doc): Snapshot {
-  return { path: doc.path, id: doc.id, data: doc.data, createTime: doc.createTime, updateTime: String(doc.version) };
+  return readable({ path: doc.path, id: doc.id, data: doc.data, createTime: doc.createTime, updateTime: String(doc.version) });
 }

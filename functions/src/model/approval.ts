@@ -68,7 +68,7 @@ export type Evidence = z.infer<typeof evidenceSchema>;
 
 /** A request for a decision. What was shown is `shown`; its digest is what a decision is bound to. */
 export const approvalRecordSchema = z.strictObject({
-  v: z.literal(1),
+  v: z.literal(2),
   accountId: z.string(),
   approvalId: z.string(),
   runId: z.string(),
@@ -96,7 +96,7 @@ export const approvalRecordSchema = z.strictObject({
   /** The uid of the person who started the run; empty when no person did. */
   startedBy: z.string(),
   /** Others who started what this run is part of, or was forked from: the four-eyes rule holds for them, too. */
-  alsoStartedBy: z.array(z.string()).default([]),
+  alsoStartedBy: z.array(z.string()),
   /** Whether a rejection is a business exception (`rejected`, `request_changes`) or just another outcome. */
   onReject: z.enum(['exception', 'continue']),
   outcomes: z.array(z.string()),

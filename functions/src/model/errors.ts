@@ -261,6 +261,10 @@ export const errorCodes = {
     help: 'Another run held the same effect for a week without settling it. Settle the step that the message names, then retry this one.',
   },
   'request.invalid': { class: 'not_retryable', help: 'The request is not of the expected form; the message lists what is wrong.' },
+  'stored.newer_version': {
+    class: 'retryable',
+    help: 'A newer Kiln stored this document, and nothing is done to it here. Wait until the deployment is through; after going back to an earlier version, deploy the newer one again.',
+  },
   'auth.required': { class: 'not_retryable', help: 'Sign in first.' },
   'auth.forbidden': { class: 'not_retryable', help: 'Your role in this account does not allow this.' },
   internal: { class: 'retryable', help: 'An unexpected fault in Kiln itself. It is retried; if it persists, report it with the run id.' },

@@ -163,7 +163,7 @@ export async function enterApproval(context: EnterContext<Config>, purpose: Appr
   const stored = storePayload(ref, `${ref.key}~shown`, shown, sensitive ? { sensitive, approvalId: documentId } : undefined);
   const outcomes = config.outcomes ?? DEFAULT_OUTCOMES;
   const record: ApprovalRecord = {
-    v: 1,
+    v: 2,
     accountId: ref.accountId,
     approvalId: documentId,
     runId: ref.runId,

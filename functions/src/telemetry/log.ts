@@ -23,6 +23,8 @@ export function logRunnerEvent(event: RunnerEvent): void {
         limit: event.limit,
         message: event.message,
       });
+    case 'unreadable':
+      return logger.error('the audit passed over a run that it cannot read', { path: event.path, message: event.message });
     case 'repaired':
       return logger.info('the reconciler attended', { what: event.what, path: event.path });
   }

@@ -30,6 +30,7 @@ import type { RunFollower, Runtime } from '../runner/runtime.ts';
 import { ActionRegistry } from '../steps/action-registry.ts';
 import type { Action } from '../steps/action-registry.ts';
 import { createStepRegistry } from '../steps/index.ts';
+import type { StepRegistry } from '../steps/registry.ts';
 import { MAX_HOP_MS } from '../timers/doorbells.ts';
 import { reconcile } from '../timers/reconciler.ts';
 import { MemoryHost } from './memory-host.ts';
@@ -50,6 +51,8 @@ export interface OperationsOptions {
   /** What stands between the runtime and its store. */
   readonly store?: (store: Store) => Store;
   readonly afterRing?: () => Promise<void>;
+  /** The step types of this deployment. */
+  readonly stepTypes?: StepRegistry;
 }
 
 export interface CommandOptions {
@@ -198,7 +201,7 @@ export class Operations {
       token: () => digest(`token ${(this.#tokens += 1)}`).slice(0, 24),
       limitTime: (_ms, work) => work(new AbortController().signal),
       definitions: new StoredDefinitions(store, { pinned: () => undefined }),
-      stepTypes: createStepRegistry(),
+      stepTypes: options.stepTypes ?? createStepRegistry(),
       services: { actions: new ActionRegistry(options.actions ?? []), members: new StoredMembers(store) },
       code: noCode,
       control: { halted: () => Promise.resolve(false) },

@@ -10,6 +10,7 @@ import { paths } from '../model/paths.ts';
 import { runRecordSchema, terminalRunStatuses } from '../model/run.ts';
 import type { RunRecord } from '../model/run.ts';
 import { stepRecordSchema } from '../model/step.ts';
+import { StoredByNewerCode } from '../model/upgrades.ts';
 import type { StepRecord } from '../model/step.ts';
 import type { Runtime } from '../runner/runtime.ts';
 
@@ -44,10 +45,20 @@ export function auditedRuns(cursor: number, until: number): Query {
 export async function auditRuns(runtime: Runtime, state: AuditState, now: number): Promise<AuditState> {
   if (state.auditCursor === 0 && now - state.auditedAt < EVERY_MS) return state;
   const { docs } = await runtime.store.query(auditedRuns(state.auditCursor, now - GRACE_MS));
-  for (const doc of docs) await auditRun(runtime, runRecordSchema.parse(doc.data), now);
-  const last = docs.at(-1)?.data['createdAt'];
+  let last: number | undefined;
+  for (const doc of docs) {
+    try {
+      const run = runRecordSchema.parse(doc.data);
+      last = run.createdAt;
+      await auditRun(runtime, run, now);
+    } catch (error) {
+      // A run that cannot be read keeps nobody from looking at the others.
+      if (!(error instanceof StoredByNewerCode || error instanceof z.ZodError)) throw error;
+      runtime.observe({ kind: 'unreadable', path: doc.path, message: error.message });
+    }
+  }
   // More of them: the walk goes on with the next tick.
-  if (docs.length === PAGE && typeof last === 'number') return { auditedAt: state.auditedAt, auditCursor: last };
+  if (docs.length === PAGE && last !== undefined) return { auditedAt: state.auditedAt, auditCursor: last };
   return { auditedAt: now, auditCursor: 0 };
 }
 

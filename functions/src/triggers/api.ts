@@ -5,6 +5,7 @@ import { KilnError, toErrorRecord } from '../model/errors.ts';
 import { memberRecordSchema } from '../model/member.ts';
 import type { MemberRecord, Role } from '../model/member.ts';
 import { idPattern, paths } from '../model/paths.ts';
+import { StoredByNewerCode } from '../model/upgrades.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { operations } from './operations.ts';
 
@@ -53,6 +54,7 @@ async function actorOf(runtime: Runtime, accountId: string, uid: string): Promis
 
 function asHttpsError(error: unknown): HttpsError {
   if (error instanceof z.ZodError) return new HttpsError('invalid-argument', z.prettifyError(error), { code: 'request.invalid' });
+  if (error instanceof StoredByNewerCode) return new HttpsError('failed-precondition', error.message, { code: 'stored.newer_version' });
   if (!(error instanceof KilnError)) return new HttpsError('internal', 'an unexpected fault; see the logs');
   const { code, message, data } = toErrorRecord(error);
   const status =

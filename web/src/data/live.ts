@@ -18,6 +18,7 @@ import {
   type Query,
   type QuerySnapshot,
 } from 'firebase/firestore';
+import { upgraded } from '@model/upgrades.ts';
 import { services } from './firebase.ts';
 import { ID_FIELD, type ListSpec } from './list-spec.ts';
 import { countReads } from './reads.ts';
@@ -52,12 +53,14 @@ const sources = new Map<string, Source<unknown>>();
 const LOADING: Live<never> = { state: 'loading' };
 
 function itemOf<T>(snapshot: Snapshot, schema: Schema<T>): Item<T> | undefined {
-  const parsed = schema.safeParse(snapshot.data({ serverTimestamps: 'estimate' }));
-  if (!parsed.success) {
-    console.warn(`unreadable document ${snapshot.ref.path}`, parsed.error.issues);
+  const { path } = snapshot.ref;
+  try {
+    const value = schema.parse(upgraded(path, snapshot.data({ serverTimestamps: 'estimate' }) ?? {}));
+    return { id: snapshot.id, path, value, pending: snapshot.metadata.hasPendingWrites };
+  } catch (error) {
+    console.warn(`unreadable document ${path}`, error);
     return undefined;
   }
-  return { id: snapshot.id, path: snapshot.ref.path, value: parsed.data, pending: snapshot.metadata.hasPendingWrites };
 }
 
 function queryOf(spec: ListSpec): Query {

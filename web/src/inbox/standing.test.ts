@@ -3,7 +3,7 @@ import type { ApprovalRecord, DecisionRecord, VerdictRecord } from '@model/appro
 import { mayDecide, progressOf, standingOf, urgencyOf, type Own } from './standing.ts';
 
 const approval = {
-  v: 1,
+  v: 2,
   accountId: 'acme',
   approvalId: 'a1',
   runId: 'r1',
