@@ -24,15 +24,10 @@ function erased({ size, digest: of }: Payload): Payload {
 export async function erasePayloads(store: Store, run: RunRecord, now: number): Promise<void> {
   const { accountId, runId } = run;
   await eachPage(store, stepsFrom(run), async (docs) => {
-    const writes = docs.map((doc) => eraseStep(stepRecordSchema.parse(doc.data)));
-    await store.commit(writes);
-    await eraseRequests(
-      store,
-      docs.map((doc) => stepRecordSchema.parse(doc.data)),
-    );
+    await store.commit(docs.map((doc) => eraseStep(stepRecordSchema.parse(doc.data))));
   });
-  for (const name of ['payloads', 'journal', 'trace', 'answers', 'corrections'])
-    await deleteAll(store, `${paths.run(accountId, runId)}/${name}`);
+  await eachRequest(store, run, (doc) => eraseRequest(store, doc));
+  for (const name of ['payloads', 'journal', 'trace', 'answers']) await deleteAll(store, `${paths.run(accountId, runId)}/${name}`);
   const error =
     run.error === undefined
       ? {}
@@ -72,20 +67,25 @@ function eraseStep(step: StepRecord): Write {
   return { op: 'update', path: stepPath(step), data };
 }
 
-/** What was shown to approvers, and what they said about it. */
-async function eraseRequests(store: Store, steps: readonly StepRecord[]): Promise<void> {
-  for (const { accountId, wait } of steps) {
-    if (wait?.kind !== 'approval') continue;
-    const path = paths.approval(accountId, wait.approvalId);
-    const { docs } = await store.get([path]);
-    const shown = docs[0]?.data['shown'] as Payload | undefined;
-    if (shown === undefined) continue;
-    await store.commit([{ op: 'update', path, data: { title: 'erased', shown: erased(shown), effect: remove, form: remove } }]);
-    const decisions = await store.query({ from: paths.decisions(accountId, wait.approvalId), where: [], limit: PAGE });
-    if (decisions.docs.length === 0) continue;
-    await store.commit(
-      decisions.docs.map(({ path: decision }) => ({ op: 'update', path: decision, data: { comment: remove, values: remove } })),
-    );
+/** What was shown to approvers, and what they made of it and said about it. */
+async function eraseRequest(store: Store, { id, path, data }: Snapshot): Promise<void> {
+  const accountId = String(data['accountId']);
+  const decisions = await store.query({ from: paths.decisions(accountId, id), where: [], limit: PAGE });
+  await store.commit([
+    { op: 'update', path, data: { title: 'erased', shown: erased(data['shown'] as Payload), effect: remove, form: remove } },
+    { op: 'delete', path: paths.correction(accountId, id) },
+    ...decisions.docs.map(({ path: decision }): Write => ({ op: 'update', path: decision, data: { comment: remove, values: remove } })),
+  ]);
+}
+
+/** A step forgets which request it waited for; the request knows its run. */
+async function eachRequest(store: Store, { accountId, runId }: RunRef, work: (request: Snapshot) => Promise<void>): Promise<void> {
+  for (let after: string | undefined; ;) {
+    const page = after === undefined ? {} : { startAfter: [after] };
+    const { docs } = await store.query({ from: paths.approvals(accountId), where: [['runId', '==', runId]], ...page, limit: PAGE });
+    for (const doc of docs) await work(doc);
+    if (docs.length < PAGE) return;
+    after = docs.at(-1)?.id;
   }
 }
 
@@ -102,15 +102,11 @@ export async function deleteSteps(store: Store, ref: RunRef): Promise<void> {
 /** Deletes the rest: history, commands, requests with their decisions, and the run itself. */
 export async function deleteRun(store: Store, ref: RunRef): Promise<void> {
   const { accountId, runId } = ref;
-  for (;;) {
-    const { docs } = await store.query({ from: paths.approvals(accountId), where: [['runId', '==', runId]], limit: PAGE });
-    for (const { id, path } of docs) {
-      await deleteAll(store, paths.decisions(accountId, id));
-      await deleteAll(store, paths.verdicts(accountId, id));
-      await store.commit([{ op: 'delete', path }]);
-    }
-    if (docs.length < PAGE) break;
-  }
+  await eachRequest(store, ref, async ({ id, path }) => {
+    await deleteAll(store, paths.decisions(accountId, id));
+    await deleteAll(store, paths.verdicts(accountId, id));
+    await store.commit([{ op: 'delete', path }]);
+  });
   for (const name of ['history', 'commands']) await deleteAll(store, `${paths.run(accountId, runId)}/${name}`);
   await store.commit([
     { op: 'delete', path: paths.exception(accountId, runId) },

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { paths } from '../model/paths.ts';
+import { remove } from './store.ts';
 import { operationFollowers } from '../runner/followers.ts';
 import { ACCOUNT, member, Operations } from '../testing/operations.testing.ts';
 import { cancelJob, startBulk } from './bulk.ts';
@@ -135,6 +136,12 @@ describe('erasing one person’s data', () => {
     await ops.host.store.commit([{ op: 'create', path: paths.decision(ACCOUNT, String(approval?.['approvalId']), 'ann'), data: decision }]);
     await ops.host.settle();
     expect(ops.run(ended).status).toBe('completed');
+    // What somebody made of a model's answer lies outside the run, and a step may have forgotten its request.
+    const correction = paths.correction(ACCOUNT, String(approval?.['approvalId']));
+    await ops.host.store.commit([
+      { op: 'set', path: correction, data: { v: 1, answer: 'Muster' } },
+      { op: 'update', path: paths.step(ACCOUNT, ended, 'a'), data: { wait: remove } },
+    ]);
     const alive = await ops.start('ask', { name: 'Erika Muster', customer: '4711' });
     await ops.start('ask', { name: 'Somebody else', customer: '1' });
     const { jobId } = await startErasure(ops.runtime, ACCOUNT, 'boss', { attribute: { name: 'customer', value: '4711' } });
@@ -143,6 +150,8 @@ describe('erasing one person’s data', () => {
     expect(job(jobId)).toMatchObject({ state: 'done', report: { runs: 1, live: [alive] } });
     const trees = [...ops.host.store.all()].filter(({ path }) => path.includes(`/runs/${ended}`) && !path.includes('/history/'));
     expect(JSON.stringify(trees)).not.toContain('Muster');
+    expect(ops.host.store.peek(correction)).toBeUndefined();
+    expect(ops.docs('approvals').find((doc) => doc['runId'] === ended)).toMatchObject({ shown: { json: '{"erased":true}' } });
     expect(ops.run(ended)).toMatchObject({ status: 'completed', input: { json: '{"erased":true}' } });
     expect(ops.states(ended)).toEqual({ a: 'succeeded', end: 'succeeded' });
     expect(everything()).toContain('Somebody else');
