@@ -100,6 +100,12 @@ export class Execution {
     this.#open = false;
   }
 
+  /** What it collected has been written. */
+  committed(): void {
+    this.fresh.length = 0;
+    this.effects.length = 0;
+  }
+
   /** Calls whose result is still to come, in the order in which they were made. */
   pending(): readonly Call[] {
     return [...this.calls.values()].filter((call) => call.state === 'pending');

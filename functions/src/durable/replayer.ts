@@ -10,6 +10,7 @@ import { Execution } from './replay.ts';
 import type { Sources } from './replay.ts';
 import { payloadOf, RunReader } from './run-reader.ts';
 import type { Opened, Reader } from './run-reader.ts';
+import { StandingExecutions } from './standing.ts';
 import { readPayload } from './trigger-payload.ts';
 import { entriesOf, turnWrites, uuidFrom } from './turn.ts';
 import type { EndedStep } from './turn.ts';
@@ -27,6 +28,7 @@ export type Intercept = (record: StepRecord, fn: (context: unknown) => unknown) 
 export class Replayer {
   readonly registry: WorkflowRegistry;
   readonly reader = new RunReader();
+  readonly standing = new StandingExecutions();
   readonly sweeps = new OneAtATime();
   readonly #intercept: Intercept | undefined;
 
@@ -40,7 +42,7 @@ export class Replayer {
     return this.#intercept === undefined ? fn : this.#intercept(record, fn as (context: unknown) => unknown);
   }
 
-  /** Opens the journal and replays the code up to what is under way. */
+  /** Opens the journal and replays the code up to what is under way, unless it stands there already. */
   async ready(runtime: Runtime, reader: Reader, held: Held): Promise<Ready> {
     const opened = await this.reader.open(reader, held.record);
     const { workflowId, version } = held.record;
@@ -50,8 +52,9 @@ export class Replayer {
       execution.divergence = { position: 0, recorded: `version ${version} of "${workflowId}"`, found: this.missing(workflowId, version) };
       return { opened, execution };
     }
-    const execution = this.execution(runtime, workflow, opened);
-    await execution.replay();
+    const standing = this.standing.take(held.record);
+    const execution = standing ?? this.execution(runtime, workflow, opened);
+    if (standing === undefined) await execution.replay();
     if (decodeBaton(held.record).undo === undefined) execution.compareWith(opened.live);
     return { opened, execution };
   }

@@ -29,7 +29,10 @@ const RETRY_WITHIN_MS = 3_000;
 export async function commitOutcome(replayer: Replayer, runtime: Runtime, ended: EndedStep, ready?: Ready): Promise<void> {
   const { held, outcome, also = [] } = ended;
   if (decodeBaton(held.record).at === 'here') {
-    await runtime.store.commit(await replayer.outcomeWrites(runtime, [ended], runtime.store, ready));
+    const current = ready ?? (await replayer.ready(runtime, runtime.store, held));
+    const writes = await replayer.outcomeWrites(runtime, [ended], runtime.store, current);
+    await runtime.store.commit(writes);
+    replayer.standing.keep(held.record, writes, current.execution);
     return;
   }
   if (ready === undefined || ready.opened.live.length <= DIRECT_MAX) return commitTurn(replayer, runtime, ended);
