@@ -1,7 +1,9 @@
 import { StoreConflict } from '../../functions/src/ledger/store.ts';
-import type { Snapshot } from '../../functions/src/ledger/store.ts';
+import type { MemoryStore } from '../../functions/src/ledger/memory-store.ts';
+import type { Snapshot, Store } from '../../functions/src/ledger/store.ts';
 import type { Runtime } from '../../functions/src/runner/runtime.ts';
 import type { Ring } from '../../functions/src/timers/ring.ts';
+import type { FaultRates } from './faults.ts';
 import { ClientRetries } from './gated-store.ts';
 import type { Fate } from './gated-store.ts';
 import type { Instance } from './instance.ts';
@@ -15,6 +17,28 @@ export interface Doors {
   ring(runtime: Runtime, ring: Ring): Promise<void>;
   reconcile(runtime: Runtime): Promise<void>;
   runtime(instance: Instance, invocation: Invocation): Runtime;
+}
+
+/** A store that goes along with the memory store. */
+export interface Backend extends Store {
+  /** Resolves when every handler has come to its next gate, or to its end. */
+  settled(): Promise<void>;
+}
+
+/** Between two gates there is nothing but microtasks, where the store is in memory. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
+export interface WorldOptions {
+  readonly tracing?: boolean;
+  readonly faults?: Partial<FaultRates>;
+  /** How late the reconciler is. */
+  readonly reconcilerLagMs?: number;
+  /** For replays: another store that goes along with the memory store. */
+  readonly backend?: (memory: MemoryStore) => Backend;
+  /** For sweeps: exactly one fault, at the operation with this number. */
+  readonly planned?: { readonly at: number; readonly fault: 'crash before' | 'crash after' | 'lost reply' } | undefined;
 }
 
 export type Job =

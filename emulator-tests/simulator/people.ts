@@ -296,6 +296,6 @@ export class People {
 
   #write(writes: readonly Write[]): void {
     // Clients write at once: what is interleaved is what the engine does with it.
-    void this.#world.store.commit(writes);
+    void this.#world.backend.commit(writes);
   }
 }

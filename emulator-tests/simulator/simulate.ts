@@ -11,12 +11,12 @@ import { SeededRandom } from './random.ts';
 import { drawScenario } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
 import { Outside } from './services.ts';
+import type { WorldOptions } from './jobs.ts';
 import { leftovers, Standing, wakerProblems } from './standing.ts';
 import { Violation } from './violation.ts';
 import type { Invariant } from './violation.ts';
 import { Watch } from './watch.ts';
 import { World } from './world.ts';
-import type { WorldOptions } from './world.ts';
 
 export interface SimulateOptions extends WorldOptions {
   /** Instead of the one that the seed draws. */

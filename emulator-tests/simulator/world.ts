@@ -4,23 +4,15 @@ import { MemoryStore } from '../../functions/src/ledger/memory-store.ts';
 import type { Query, Snapshot, Store, Write } from '../../functions/src/ledger/store.ts';
 import type { Runtime } from '../../functions/src/runner/runtime.ts';
 import type { Ring } from '../../functions/src/timers/ring.ts';
-import { Counters, drawFaults, noFaults, type FaultRates } from './faults.ts';
+import { Counters, drawFaults, noFaults } from './faults.ts';
+import type { FaultRates } from './faults.ts';
 import { ClientRetries } from './gated-store.ts';
 import type { Fate } from './gated-store.ts';
 import { Instance } from './instance.ts';
-import { accountOf, isOfTheWorld, labelOf, UnexpectedError } from './jobs.ts';
-import type { Doors, Gate, GateKind, Invocation, Job, Pending } from './jobs.ts';
+import { accountOf, isOfTheWorld, labelOf, nextTurn, UnexpectedError } from './jobs.ts';
+import type { Doors, Gate, GateKind, Invocation, Job, Pending, WorldOptions } from './jobs.ts';
 import { SeededRandom } from './random.ts';
 import { GrpcError, stepOf, TaskQueue } from './task-queue.ts';
-
-export interface WorldOptions {
-  readonly tracing?: boolean;
-  readonly faults?: Partial<FaultRates>;
-  /** For sweeps: exactly one fault, at the operation with this number. */
-  /** How late the reconciler is. */
-  readonly reconcilerLagMs?: number;
-  readonly planned?: { readonly at: number; readonly fault: 'crash before' | 'crash after' | 'lost reply' } | undefined;
-}
 
 /** Whose work is being done: code workflows reach the outside without being handed their invocation. */
 export const currentInvocation = new AsyncLocalStorage<Invocation>();
@@ -40,7 +32,7 @@ export class World {
   readonly random: SeededRandom;
   readonly counters = new Counters();
   readonly store: MemoryStore;
-  /** What handlers work on: the memory store, or another one in replays. */
+  /** What everybody works on: the memory store, or in replays one that goes along with it. */
   readonly backend: Store;
   readonly queue: TaskQueue;
   readonly trace: string[] = [];
@@ -69,6 +61,8 @@ export class World {
   readonly #pending: Pending[] = [];
   readonly #gates: Gate[] = [];
   readonly #flying = new Set<Invocation>();
+  /** Everything between two gates is over. */
+  readonly #settled: () => Promise<void>;
   readonly #planned: WorldOptions['planned'];
   readonly #lagMs: number;
   readonly #due = new Map<string, string>();
@@ -83,7 +77,9 @@ export class World {
     this.#lagMs = options.reconcilerLagMs ?? 0;
     this.#doors = doors;
     this.store = new MemoryStore(() => this.now, { created: (snapshot) => this.#created(snapshot) });
-    this.backend = this.store;
+    const backend = options.backend?.(this.store);
+    this.backend = backend ?? this.store;
+    this.#settled = backend === undefined ? nextTurn : () => backend.settled();
     this.queue = new TaskQueue({
       now: () => this.now,
       accepted: (ring, at) => this.#ringLater(ring, at),
@@ -143,8 +139,7 @@ export class World {
       }
       this.#letGo(this.random.int(this.#gates.length));
     } else if (!this.#passTime()) return false;
-    // Everything between two gates is microtasks.
-    await new Promise<void>((resolve) => void setImmediate(resolve));
+    await this.#settled();
     return true;
   }
 
