@@ -17,11 +17,11 @@ import type { RunRecord } from '../functions/src/model/run.ts';
 import { stepRecordSchema } from '../functions/src/model/step.ts';
 import type { StepRecord } from '../functions/src/model/step.ts';
 import { attend } from '../functions/src/runner/attend.ts';
-import type { CodePlanner } from '../functions/src/runner/code-planner.ts';
 import { attendRun, startRun } from '../functions/src/runner/runs.ts';
 import type { Runtime } from '../functions/src/runner/runtime.ts';
 import { ActionRegistry } from '../functions/src/steps/action-registry.ts';
 import { createStepRegistry } from '../functions/src/steps/index.ts';
+import { noCode } from '../functions/src/testing/no-code.ts';
 import { racingAction } from '../functions/src/testing/racing-action.testing.ts';
 import { firestorePackage, type Firestore } from './functions-packages.ts';
 
@@ -91,7 +91,7 @@ function runtimeAt(offset: number): Runtime {
     definitions: new StoredDefinitions(store, { pinned: () => undefined }),
     stepTypes: createStepRegistry(),
     services: { actions: new ActionRegistry([racingAction(done)]) },
-    code: new Proxy({}, { get: () => () => Promise.reject(new Error('no code workflows here')) }) as CodePlanner,
+    code: noCode,
     control: { halted: () => Promise.resolve(false) },
     deliveries: {},
     followers: [],

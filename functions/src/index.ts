@@ -1,11 +1,8 @@
-import { onDocumentCreated } from 'firebase-functions/v2/firestore';
-import type { DocumentOptions, FirestoreEvent, QueryDocumentSnapshot } from 'firebase-functions/v2/firestore';
 import { onCall, onRequest } from 'firebase-functions/v2/https';
 import { setGlobalOptions } from 'firebase-functions/v2/options';
 import { onSchedule } from 'firebase-functions/v2/scheduler';
 import { onTaskDispatched } from 'firebase-functions/v2/tasks';
-import type * as Handlers from './triggers/handlers.ts';
-import type { Runtime } from './runner/runtime.ts';
+import { created, load } from './triggers/deployed.ts';
 
 // Deploy-time values: `.env.<project>` is loaded before this module is discovered.
 const region = process.env['KILN_REGION'] ?? 'us-central1';
@@ -64,32 +61,3 @@ export const http = onRequest({ invoker: 'public' }, async (request, response) =
   // It only creates documents: what ends is ended, and traced, by their triggers.
   await handleRequest(runtime, request, response);
 });
-
-type CreatedEvent = FirestoreEvent<QueryDocumentSnapshot | undefined>;
-
-/** A trigger on a document's creation, redelivered when it throws. Handlers are imported when called: discovery stays quick. */
-function created(
-  document: string,
-  options: Partial<DocumentOptions>,
-  handle: (handlers: typeof Handlers, runtime: Runtime, event: CreatedEvent) => Promise<void>,
-) {
-  return onDocumentCreated({ document, retry: true, ...options }, async (event) => {
-    const { handlers, runtime, finished } = await load();
-    await handle(handlers, runtime, event);
-    await finished();
-  });
-}
-
-interface Loaded {
-  readonly handlers: typeof Handlers;
-  readonly runtime: Runtime;
-  /** Sends what is to be sent before the instance may be put to sleep. */
-  readonly flush: () => Promise<void>;
-  /** The same, and says what was used. */
-  readonly finished: () => Promise<void>;
-}
-
-async function load(): Promise<Loaded> {
-  const [handlers, production] = await Promise.all([import('./triggers/handlers.ts'), import('./triggers/production.ts')]);
-  return { handlers, runtime: production.productionRuntime(), flush: production.flushTraces, finished: production.finishInvocation };
-}

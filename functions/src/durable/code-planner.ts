@@ -18,6 +18,7 @@ import { paths } from '../model/paths.ts';
 import type { RunRef } from '../model/paths.ts';
 import type { RunRecord } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
+import type { DeclaredTrigger } from '../model/trigger.ts';
 import type { CodePlanner, ForkOptions } from '../runner/code-planner.ts';
 import type { Declared } from '../runner/declared.ts';
 import { guarded } from '../runner/guards.ts';
@@ -153,6 +154,10 @@ export class ReplayingPlanner implements CodePlanner {
 
   declared(workflowId: string, version: number): Declared | undefined {
     return this.replayer.registry.find(workflowId, version);
+  }
+
+  triggers(): readonly DeclaredTrigger[] {
+    return this.replayer.registry.triggers();
   }
 
   /** A live step stands for the run: the commit that ends it is fenced by it. */

@@ -1,11 +1,16 @@
 import type { z } from 'zod';
+import { checkCondition } from '../engine/conditions.ts';
+import { checkSchedule } from '../engine/cron.ts';
 import { parseDuration } from '../engine/duration.ts';
 import { digest } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
 import type { Definition } from '../model/definition.ts';
+import { idPattern as accountPattern } from '../model/paths.ts';
 import type { RunRecord, StartedBy } from '../model/run.ts';
+import type { DeclaredTrigger } from '../model/trigger.ts';
 import type { PinnedVersion } from '../runner/runtime.ts';
 import type { Duration, StepApi } from './step-api.ts';
+import { triggersOf } from './trigger-payload.ts';
 import type { ManualTrigger, Trigger } from './triggers.ts';
 
 /** What the run is about; the same on every replay. */
@@ -90,7 +95,7 @@ const idPattern = /^[A-Za-z][A-Za-z0-9_-]{0,127}$/;
 /**
  * Declares a workflow as a function. Its types follow from `trigger` (the payload), `input` and `output`.
  *
- * @throws Error when it could not be deployed: a bad id, version or duration
+ * @throws Error when it could not be deployed: a bad id, version, duration or trigger
  */
 export function defineWorkflow<const S extends Schema = undefined, T extends AnyTrigger = ManualTrigger, O = unknown>(
   spec: WorkflowSpec<S, T, O>,
@@ -100,8 +105,23 @@ export function defineWorkflow<const S extends Schema = undefined, T extends Any
   if (!Number.isInteger(version) || version < 1) throw new Error(`workflow "${spec.id}": version is a whole number from 1`);
   if (spec.timeout !== undefined) parseDuration(spec.timeout, `${spec.id}.timeout`);
   if (spec.deadline !== undefined) parseDuration(spec.deadline, `${spec.id}.deadline`);
+  for (const trigger of triggersOf(spec)) checkTrigger(spec.id, trigger);
   // The schema's output is the code's input: that is how both are inferred.
   return { ...spec, kind: 'code', version } as CodeWorkflow<InputOf<S, T>, O, PayloadOf<S, T>>;
+}
+
+function checkTrigger(id: string, trigger: AnyTrigger): void {
+  const bad = (what: string): Error => new Error(`workflow "${id}": ${what}`);
+  if (trigger.kind === 'event') {
+    const [problem] = trigger.match === undefined ? [] : checkCondition(trigger.match);
+    if (problem !== undefined) throw bad(`trigger.match: ${problem.message}`);
+  } else if (trigger.kind === 'schedule') {
+    const [problem] = checkSchedule(trigger.cron, trigger.timeZone);
+    if (problem !== undefined) throw bad(problem.message);
+    if (trigger.accounts.length === 0) throw bad('a schedule names the accounts whose runs it starts');
+    const wrong = trigger.accounts.find((account) => !accountPattern.test(account));
+    if (wrong !== undefined) throw bad(`"${wrong}" is not the id of an account`);
+  }
 }
 
 /** The code workflows of a deployment. Several versions of one id may be registered. */
@@ -138,6 +158,12 @@ export class WorkflowRegistry {
   pinned(id: string): PinnedVersion | undefined {
     const workflow = this.latest(id);
     return workflow === undefined ? undefined : { kind: 'code', version: workflow.version, hash: digest(`${id}@${workflow.version}`) };
+  }
+
+  triggers(): readonly DeclaredTrigger[] {
+    return [...this.#versions.keys()].flatMap((workflowId) =>
+      triggersOf(this.latest(workflowId) ?? {}).map((trigger) => ({ workflowId, trigger })),
+    );
   }
 
   all(): readonly AnyCodeWorkflow[] {

@@ -1,4 +1,6 @@
 import { canonicalJson, digest } from '../engine/json.ts';
+import { plainData } from '../ledger/documents.ts';
+import { documentEvent } from '../ledger/event-match.ts';
 import { matchBufferedEvent } from '../ledger/events.ts';
 import type { Held } from '../ledger/steps.ts';
 import { remove } from '../ledger/store.ts';
@@ -20,11 +22,6 @@ type DocumentWork = Extract<Work, { kind: 'document' }>;
 
 /** Events looked at again although they came just before the wait: the clocks of two instances differ a little. */
 const OVERLAP_MS = 60_000;
-
-/** The name of the event that a trigger on a team's document path creates for each change. */
-export function documentEvent(path: string): string {
-  return `document:${path}`;
-}
 
 /** Looks at the document now. Where the predicate does not hold, waits for a change that a trigger tells of, and looks again in a while. */
 export async function lookAtDocument(replayer: Replayer, runtime: Runtime, held: Held, ready: Ready, work: DocumentWork): Promise<void> {
@@ -73,7 +70,7 @@ async function lookNow(runtime: Runtime, reader: Reader, { record }: Held, work:
   const { docs } = await reader.get([work.path]);
   const data = docs[0]?.data;
   try {
-    if (work.predicate(data)) return { kind: 'succeeded', output: canonicalJson(plain(data ?? null)) };
+    if (work.predicate(data)) return { kind: 'succeeded', output: canonicalJson(plainData(data ?? null)) };
   } catch (error) {
     return {
       kind: 'failed',
@@ -110,15 +107,4 @@ function waitOptions(runtime: Runtime, held: Held, work: DocumentWork): SuspendO
     details: canonicalJson({ path: work.path }),
     also: [{ op: 'create', path: paths.wait(accountId, waitId), data: record }],
   };
-}
-
-/** Times of the database become ISO 8601 text; whatever else JSON cannot carry is an error that names the field. */
-function plain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plain);
-  if (typeof value !== 'object' || value === null) return value;
-  if (value instanceof Date) return value.toISOString();
-  if ('toDate' in value && typeof value.toDate === 'function') return (value.toDate as () => Date)().toISOString();
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return value;
-  return Object.fromEntries(Object.entries(value).map(([field, inner]) => [field, plain(inner)]));
 }

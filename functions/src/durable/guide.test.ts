@@ -134,7 +134,7 @@ const newer = defineWorkflow({
 // #region triggers
 const nightly = defineWorkflow({
   id: 'nightly',
-  trigger: triggers.schedule('0 2 * * *', 'Europe/Zurich', 'skip'),
+  trigger: triggers.schedule('0 2 * * *', 'Europe/Zurich', { accounts: ['acme'], overlap: 'skip' }),
   run: ({ event }) => event.payload.scheduledFor,
 });
 

@@ -3,6 +3,7 @@ import type { Json } from '../engine/json.ts';
 import type { Held } from '../ledger/steps.ts';
 import { KilnError } from '../model/errors.ts';
 import type { StepConfig } from '../model/definition.ts';
+import { paths } from '../model/paths.ts';
 import { admit } from '../runner/admission.ts';
 import { activeLimit } from '../runner/guards.ts';
 import type { Resolved } from '../runner/inputs.ts';
@@ -101,6 +102,7 @@ async function startAnother(
   work: Extract<Work, { kind: 'start_run' }>,
 ): Promise<AttemptOutcome> {
   try {
+    const { docs } = await runtime.store.get([paths.run(record.accountId, record.runId)]);
     const { runId } = await startRun(runtime, {
       accountId: record.accountId,
       workflowId: work.workflowId,
@@ -108,6 +110,7 @@ async function startAnother(
       ...(work.version === undefined ? {} : { version: work.version }),
       startedBy: { kind: 'run', id: record.runId },
       chainDepth: opened.facts.chainDepth + 1,
+      ...(docs[0]?.data['tainted'] === true ? { tainted: true } : {}),
       // Attempted twice, it is one run.
       startKey: `step:${record.runId}/${record.key}`,
       policy: { restartFailed: false },

@@ -2,6 +2,7 @@ import { parseDate, parseDuration } from '../engine/duration.ts';
 import { canonicalJson, digest, parseJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
 import { retryPolicySchema } from '../engine/retry.ts';
+import { runSource } from '../ledger/event-match.ts';
 import { eventRecord } from '../ledger/events.ts';
 import { storePayload } from '../ledger/payloads.ts';
 import type { Write } from '../ledger/store.ts';
@@ -101,8 +102,8 @@ function optionsAndFunction(name: string, rest: readonly unknown[]): { options: 
 /** Mistakes in options show where the step is called, not when it is first tried again. */
 function checkedOptions<O extends StepOptions>(name: string, options: O): O {
   if (options.timeout !== undefined) parseDuration(options.timeout, `${name}: timeout`);
-  const retry = retryPolicySchema.safeParse(options.retry ?? {});
-  if (!retry.success)
+  const retry = options.retry === undefined ? undefined : retryPolicySchema.safeParse(options.retry);
+  if (retry?.success === false)
     throw new KilnError(
       'request.invalid',
       `${name}: retry: ${retry.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')}`,
@@ -169,7 +170,7 @@ function sendEvent(execution: Execution, name: string, { event, key, runId, payl
       eventId,
       name: event,
       payload,
-      source: `run:${run.id}`,
+      source: runSource(run.id),
       ...(key === undefined ? {} : { key }),
       ...(runId === undefined ? {} : { runId }),
     };

@@ -8,13 +8,14 @@ export type ReadPayload =
   { readonly ok: true; readonly payload: unknown } | { readonly ok: false; readonly issues: readonly z.core.$ZodIssue[] };
 
 /**
- * The payload as the workflow's trigger reads it. What a webhook sent is stored as it came, and read on every replay; whoever else
- * starts a run hands in the payload as the code sees it.
+ * The payload as the workflow's trigger reads it. What a webhook or an event brought is stored as it came, and read on every replay;
+ * whoever else starts a run hands in the payload as the code sees it.
  */
 export function readPayload(workflow: Pick<AnyCodeWorkflow, 'trigger'>, startedBy: StartedBy, raw: Json): ReadPayload {
-  if (startedBy.kind !== 'webhook') return { ok: true, payload: raw };
+  const { kind } = startedBy;
+  if (kind !== 'webhook' && kind !== 'event') return { ok: true, payload: raw };
   const schemas = triggersOf(workflow).flatMap((trigger) =>
-    trigger.kind === 'webhook' && trigger.payload !== undefined ? [trigger.payload] : [],
+    trigger.kind === kind && trigger.payload !== undefined ? [trigger.payload] : [],
   );
   if (schemas.length === 0) return { ok: true, payload: raw };
   let issues: readonly z.core.$ZodIssue[] = [];

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Json } from '../engine/json.ts';
+import type { TriggerDeclaration } from '../model/trigger.ts';
 import type { WebhookScheme } from '../services/webhooks/verify.ts';
 
 /** Carries the payload's type; never has a value. */
@@ -7,48 +8,17 @@ declare const payloadType: unique symbol;
 
 interface TriggerBase<P> {
   readonly [payloadType]?: P;
-  /** Checks the payload before a run is started; what does not fit starts none. */
+  /** Reads the payload; a run whose payload does not fit is rejected before its first step. */
   readonly payload?: z.ZodType<P>;
 }
 
-/** A run for each event of the name. */
-export interface EventTrigger<P> extends TriggerBase<P> {
-  readonly kind: 'event';
-  readonly event: string;
-  /** CEL over `event`: only events for which it is true. */
-  readonly match?: string;
-}
+type Of<P, K extends TriggerDeclaration['kind']> = TriggerBase<P> & Extract<TriggerDeclaration, { readonly kind: K }>;
 
-/** A run for each delivery of a webhook whose signature is right. */
-export interface WebhookTrigger<P> extends TriggerBase<P> {
-  readonly kind: 'webhook';
-  readonly scheme: WebhookScheme;
-  /** Only deliveries with one of these event names. */
-  readonly events?: readonly string[];
-}
-
-/**
- * A run for each occurrence. In the hour that daylight saving skips, an occurrence runs once, right after it; in the hour that
- * it repeats, it runs once.
- */
-export interface ScheduleTrigger<P> extends TriggerBase<P> {
-  readonly kind: 'schedule';
-  readonly cron: string;
-  readonly timeZone: string;
-  /** What to do while the run of an earlier occurrence is not over. Default `skip`. */
-  readonly overlap: 'skip' | 'allow' | 'cancel_previous';
-}
-
-/** A run for each document created at a path of the team's own data, such as `orders/{orderId}`. */
-export interface DocumentTrigger<P> extends TriggerBase<P> {
-  readonly kind: 'document';
-  readonly path: string;
-}
-
-/** Started by a person, by the API or by another workflow. */
-export interface ManualTrigger<P = unknown> extends TriggerBase<P> {
-  readonly kind: 'manual';
-}
+export type EventTrigger<P> = Of<P, 'event'>;
+export type WebhookTrigger<P> = Of<P, 'webhook'> & { readonly scheme: WebhookScheme };
+export type ScheduleTrigger<P> = Of<P, 'schedule'>;
+export type DocumentTrigger<P> = Of<P, 'document'>;
+export type ManualTrigger<P = unknown> = Of<P, 'manual'>;
 
 export type Trigger<P = Json> = EventTrigger<P> | WebhookTrigger<P> | ScheduleTrigger<P> | DocumentTrigger<P> | ManualTrigger<P>;
 
@@ -72,16 +42,19 @@ export const triggers = {
     event,
     ...options,
   }),
+  /** An admin connects an address with it: a hook whose target is the workflow, with the keys of the account. */
   webhook: <P = Json>(scheme: WebhookScheme, options: { events?: readonly string[]; payload?: z.ZodType<P> } = {}): WebhookTrigger<P> => ({
     kind: 'webhook',
     scheme,
     ...options,
   }),
+  /** Becomes a schedule of each account within a minute of the deployment, and goes when the code no longer declares it. */
   schedule: (
     cron: string,
     timeZone: string,
-    overlap: ScheduleTrigger<unknown>['overlap'] = 'skip',
-  ): ScheduleTrigger<ScheduleOccurrence> => ({ kind: 'schedule', cron, timeZone, overlap }),
+    { accounts, overlap = 'skip' }: { accounts: readonly string[]; overlap?: ScheduleTrigger<unknown>['overlap'] },
+  ): ScheduleTrigger<ScheduleOccurrence> => ({ kind: 'schedule', cron, timeZone, overlap, accounts }),
+  /** Needs the path to be watched: `documentTrigger(path)` in `index.ts`. */
   document: <D = Json>(path: string): DocumentTrigger<CreatedDocument<D>> => ({ kind: 'document', path }),
   /** The payload is what the workflow's input schema takes. */
   manual: (): ManualTrigger => ({ kind: 'manual' }),

@@ -1,4 +1,3 @@
-import { evaluateCondition } from '../engine/conditions.ts';
 import { canonicalJson, parseJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
 import { ANY_KEY, eventRecordSchema, waitRecordSchema } from '../model/event.ts';
@@ -8,6 +7,8 @@ import type { StepRef } from '../model/paths.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { finishWait } from '../runner/finish-wait.ts';
 import { dueField } from './due.ts';
+import { lineageOf, matches, senderPath } from './event-match.ts';
+import { startDeclared } from './event-starts.ts';
 import { loadPayload } from './payloads.ts';
 import { heldStep } from './steps.ts';
 import { increment, remove } from './store.ts';
@@ -27,11 +28,13 @@ export interface NewEvent {
   readonly runId?: string;
   readonly payload: Json;
   readonly source: string;
+  readonly tainted?: true;
+  readonly chainDepth?: number;
 }
 
 /** The document of a new event. Creating it is all that a sender does; the same id twice is one event. */
 export function eventRecord(accountId: string, event: NewEvent, payload: EventRecord['payload'], now: number): EventRecord {
-  const { eventId, name, key, runId, source } = event;
+  const { eventId, name, key, runId, source, tainted, chainDepth } = event;
   return {
     v: 1,
     accountId,
@@ -44,14 +47,16 @@ export function eventRecord(accountId: string, event: NewEvent, payload: EventRe
     receivedAt: now,
     state: 'new',
     taken: 0,
+    ...(tainted === undefined ? {} : { tainted }),
+    ...(chainDepth === undefined ? {} : { chainDepth }),
     due: dueField(eventId, now + UNATTENDED_MS),
     expiresAt: now + EVENT_RETENTION_MS,
   };
 }
 
 /**
- * A stored event looks for the waits that are open now. Waits registered later look for the event themselves, so one of the two
- * always sees the other; the meeting itself is one transaction.
+ * A stored event starts the runs that are declared for it, then looks for the waits that are open now. Waits registered later look
+ * for the event themselves, so one of the two always sees the other; the meeting itself is one transaction.
  */
 export async function attendEvent(runtime: Runtime, accountId: string, eventId: string): Promise<void> {
   const path = paths.event(accountId, eventId);
@@ -59,6 +64,7 @@ export async function attendEvent(runtime: Runtime, accountId: string, eventId: 
   if (docs[0] === undefined) return;
   const event = eventRecordSchema.parse(docs[0].data);
   if (event.state === 'handled') return;
+  const refused = await startDeclared(runtime, event);
   let after = '';
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const found = await runtime.store.query(openWaits(event, after));
@@ -67,7 +73,8 @@ export async function attendEvent(runtime: Runtime, accountId: string, eventId: 
       if (event.runId === undefined || wait.runId === event.runId) await meet(runtime, event, wait);
     }
     if (found.docs.length < PAGE) {
-      await runtime.store.commit([{ op: 'update', path, data: { state: 'handled', due: remove, expiresAt: event.expiresAt } }]);
+      const error = refused === undefined ? {} : { error: refused };
+      await runtime.store.commit([{ op: 'update', path, data: { state: 'handled', due: remove, expiresAt: event.expiresAt, ...error } }]);
       return;
     }
     after = found.docs.at(-1)?.id ?? '';
@@ -116,12 +123,15 @@ export async function matchBufferedEvent(runtime: Runtime, ref: StepRef, waitId:
 /** Event and wait meet: the wait closes, the event is used up for this run, the step ends. All or nothing. */
 async function meet(runtime: Runtime, event: EventRecord, wait: WaitRecord): Promise<boolean> {
   const payload = parseJson(await loadPayload(runtime.store, { accountId: event.accountId, runId: event.eventId }, event.payload));
-  if (!accepts(wait, event, payload)) return false;
+  const vars = wait.vars === undefined ? {} : (parseJson(wait.vars) as { [name: string]: Json });
+  if (!matches(wait.match, event, payload, vars)) return false;
   const { accountId } = wait;
   const consumed = paths.consumed(accountId, wait.runId, event.eventId);
+  const sender = senderPath(event);
   return runtime.store.transaction(async (tx) => {
-    const { docs } = await tx.get([paths.wait(accountId, wait.waitId), paths.step(accountId, wait.runId, wait.stepKey), consumed]);
-    const [waitDoc, stepDoc, consumedDoc] = docs;
+    const wanted = [paths.wait(accountId, wait.waitId), paths.step(accountId, wait.runId, wait.stepKey), consumed];
+    const { docs } = await tx.get(sender === undefined ? wanted : [...wanted, sender]);
+    const [waitDoc, stepDoc, consumedDoc, senderDoc] = docs;
     if (waitDoc === undefined || stepDoc === undefined || consumedDoc !== undefined) return false;
     const held = heldStep(stepDoc);
     const still = held.record.state === 'waiting' && held.record.wait?.kind === 'event' && held.record.wait.waitId === wait.waitId;
@@ -135,20 +145,9 @@ async function meet(runtime: Runtime, event: EventRecord, wait: WaitRecord): Pro
     for (const write of writes) tx.write(write);
     tx.write({ op: 'update', path: paths.wait(accountId, wait.waitId), data: { state: 'closed', endedAt: now, eventId: event.eventId } });
     // Outsiders wrote what the run has read now.
-    if (event.source.startsWith('hook:')) tx.write({ op: 'update', path: paths.run(accountId, wait.runId), data: { tainted: true } });
+    if (lineageOf(event, senderDoc).tainted) tx.write({ op: 'update', path: paths.run(accountId, wait.runId), data: { tainted: true } });
     tx.write({ op: 'create', path: consumed, data: { v: 1, waitId: wait.waitId, at: now } });
     tx.write({ op: 'update', path: paths.event(accountId, event.eventId), data: { taken: increment(1) } });
     return true;
   });
-}
-
-function accepts(wait: WaitRecord, event: EventRecord, payload: Json): boolean {
-  if (wait.match === undefined) return true;
-  const vars = wait.vars === undefined ? {} : (parseJson(wait.vars) as { [name: string]: Json });
-  try {
-    return evaluateCondition(wait.match, { ...vars, event: { id: event.eventId, name: event.name, key: event.key ?? null, payload } });
-  } catch {
-    // An expression that cannot be evaluated on this event does not match it; others may fit.
-    return false;
-  }
 }

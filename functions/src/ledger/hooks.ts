@@ -24,7 +24,20 @@ export async function putHook(runtime: Runtime, actor: Actor, given: z.infer<typ
   const missing = given.keys.filter((name) => runtime.services.secrets?.get(name) === undefined);
   if (missing.length > 0) throw new KilnError('secret.missing', `not configured: ${missing.join(', ')}`);
   if (given.rateLimit !== undefined) parseDuration(given.rateLimit.per, 'rateLimit.per');
-  if (given.target.kind === 'start') await runtime.definitions.latest(actor.accountId, given.target.workflowId);
+  if (given.target.kind === 'start') {
+    const { workflowId } = given.target;
+    await runtime.definitions.latest(actor.accountId, workflowId);
+    const schemes = runtime.code
+      .triggers()
+      .flatMap((declared) =>
+        declared.workflowId === workflowId && declared.trigger.kind === 'webhook' ? [declared.trigger.scheme.kind] : [],
+      );
+    if (schemes.length > 0 && !schemes.includes(given.scheme.kind))
+      throw new KilnError(
+        'request.invalid',
+        `"${workflowId}" is started by webhooks of ${schemes.join(', ')}, not of ${given.scheme.kind}`,
+      );
+  }
   const [problem] = given.target.kind === 'event' && given.target.key !== undefined ? templatesIn(given.target.key).problems : [];
   if (problem !== undefined) throw new KilnError(problem.code, problem.message);
   const record = hookRecordSchema.parse({ v: 1, accountId: actor.accountId, ...given });

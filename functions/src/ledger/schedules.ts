@@ -9,6 +9,7 @@ import { scheduleRecordSchema } from '../model/schedule.ts';
 import type { ScheduleRecord } from '../model/schedule.ts';
 import { startRun } from '../runner/runs.ts';
 import type { Runtime } from '../runner/runtime.ts';
+import { declarationOf, followDeclaration } from './declared-schedules.ts';
 import { dueField } from './due.ts';
 import { remove, StoreConflict } from './store.ts';
 
@@ -36,7 +37,7 @@ interface Actor {
   readonly uid: string;
 }
 
-/** Adds a schedule or changes it. Its next occurrence is the first one from now on. */
+/** Adds a schedule or changes it. Its next occurrence is the first one from now on. One that code declares can be paused and eased. */
 export async function putSchedule(runtime: Runtime, actor: Actor, given: z.infer<typeof putScheduleInput>): Promise<ScheduleRecord> {
   const { scheduleId, workflowId, cron, timeZone, overlap, catchUp, active } = given;
   const [problem] = checkSchedule(cron, timeZone, runtime.clock.now());
@@ -48,6 +49,8 @@ export async function putSchedule(runtime: Runtime, actor: Actor, given: z.infer
   return runtime.store.transaction(async (tx) => {
     const { docs } = await tx.get([path]);
     const before = docs[0] === undefined ? undefined : scheduleRecordSchema.parse(docs[0].data);
+    const same = before?.workflowId === workflowId && before.cron === cron && before.timeZone === timeZone && before.overlap === overlap;
+    if (before?.declared === true && !same) throw ofTheCode(scheduleId);
     const now = runtime.clock.now();
     const nextAt = nextOccurrence(cron, timeZone, now);
     const record: ScheduleRecord = {
@@ -62,6 +65,7 @@ export async function putSchedule(runtime: Runtime, actor: Actor, given: z.infer
       overlap,
       catchUp,
       active,
+      ...(before?.declared === true ? { declared: true as const } : {}),
       nextAt,
       ...(before?.lastRunId === undefined ? {} : { lastRunId: before.lastRunId }),
       ...(before?.lastAt === undefined ? {} : { lastAt: before.lastAt }),
@@ -75,7 +79,15 @@ export async function putSchedule(runtime: Runtime, actor: Actor, given: z.infer
 }
 
 export async function deleteSchedule(runtime: Runtime, actor: Actor, scheduleId: string): Promise<void> {
-  await runtime.store.commit([{ op: 'delete', path: paths.schedule(actor.accountId, scheduleId) }]);
+  const path = paths.schedule(actor.accountId, scheduleId);
+  const { docs } = await runtime.store.get([path]);
+  const declared = docs[0] !== undefined && scheduleRecordSchema.parse(docs[0].data).declared === true;
+  if (declared && declarationOf(runtime, { accountId: actor.accountId, scheduleId }) !== undefined) throw ofTheCode(scheduleId);
+  await runtime.store.commit([{ op: 'delete', path }]);
+}
+
+function ofTheCode(scheduleId: string): KilnError {
+  return new KilnError('request.invalid', `the code declares the schedule "${scheduleId}": change it there, or pause it here`);
 }
 
 /**
@@ -88,6 +100,7 @@ export async function attendSchedule(runtime: Runtime, accountId: string, schedu
   const { docs } = await runtime.store.get([path]);
   if (docs[0] === undefined) return;
   const schedule = scheduleRecordSchema.parse(docs[0].data);
+  if (schedule.declared === true && (await followDeclaration(runtime, schedule, docs[0]))) return;
   const now = runtime.clock.now();
   if (!schedule.active || now < startTime(schedule, schedule.nextAt)) return;
   const progress = await startDue(runtime, schedule, now);
@@ -160,13 +173,13 @@ function choose({ catchUp, overlap }: ScheduleRecord, occurrences: readonly numb
 
 function start(
   runtime: Runtime,
-  { accountId, scheduleId, workflowId, input }: ScheduleRecord,
+  { accountId, scheduleId, workflowId, input, timeZone, declared }: ScheduleRecord,
   at: number,
 ): Promise<{ readonly runId: string }> {
   return startRun(runtime, {
     accountId,
     workflowId,
-    input: parseJson(input),
+    input: declared === true ? { scheduledFor: new Date(at).toISOString(), timeZone } : parseJson(input),
     startedBy: { kind: 'schedule', id: scheduleId },
     startKey: `schedule:${scheduleId}:${at}`,
     policy: { restartFailed: false },

@@ -20,6 +20,12 @@ export const eventRecordSchema = z.strictObject({
   /** `new` until its trigger looked for waits; then how many took it. */
   state: z.enum(['new', 'handled']),
   taken: z.number().int().nonnegative(),
+  /** Outsiders wrote it: a run that takes it or is started by it is tainted. */
+  tainted: z.boolean().optional(),
+  /** How many runs led to it. */
+  chainDepth: z.number().int().nonnegative().optional(),
+  /** Why a workflow that it should have started was not. */
+  error: z.string().optional(),
   due: z.string().optional(),
   expiresAt: z.number(),
 });

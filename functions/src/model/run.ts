@@ -22,7 +22,7 @@ export type RunStatus = (typeof runStatuses)[number];
 export const terminalRunStatuses: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled', 'rejected', 'compensated']);
 
 export const startedBySchema = z.strictObject({
-  kind: z.enum(['user', 'webhook', 'schedule', 'run', 'code', 'system']),
+  kind: z.enum(['user', 'webhook', 'schedule', 'event', 'run', 'code', 'system']),
   id: z.string(),
 });
 export type StartedBy = z.infer<typeof startedBySchema>;

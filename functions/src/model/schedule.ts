@@ -17,6 +17,8 @@ export const scheduleRecordSchema = z.strictObject({
   /** What happens with occurrences that nobody could start in time: the last of them, each of them, or none. A queue keeps each. */
   catchUp: z.enum(['latest', 'all', 'none']),
   active: z.boolean(),
+  /** The code of the workflow declares it: its runs are handed their occurrence, and it goes when the declaration goes. */
+  declared: z.literal(true).optional(),
   /** The next occurrence. */
   nextAt: z.number(),
   lastRunId: z.string().optional(),

@@ -6,6 +6,7 @@ import type { ErrorRecord } from '../model/errors.ts';
 import type { RunRef } from '../model/paths.ts';
 import type { RunRecord, StartedBy } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
+import type { DeclaredTrigger } from '../model/trigger.ts';
 import type { Declared } from './declared.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -36,6 +37,8 @@ export interface CodePlanner {
   fork(runtime: Runtime, ref: RunRef, options: ForkOptions & { readonly runId: string }): Promise<unknown>;
   /** What a version of a workflow declares about its runs; undefined when it is not deployed. */
   declared(workflowId: string, version: number): Declared | undefined;
+  /** What starts runs by itself, of the newest version of each workflow. */
+  triggers(): readonly DeclaredTrigger[];
   /** Ends a run that has reached a limit of its own; it compensates if it has what to undo. */
   expire(runtime: Runtime, ref: RunRef, error: ErrorRecord): Promise<void>;
   /** Whether a lost attempt of the step may be repeated. */

@@ -13,19 +13,11 @@ import { stepRecordSchema } from '../model/step.ts';
 import { ActionRegistry, defineAction } from '../steps/action-registry.ts';
 import { createStepRegistry } from '../steps/index.ts';
 import { MemoryHost } from '../testing/memory-host.ts';
+import { noCode } from '../testing/no-code.ts';
 import { reconcile } from '../timers/reconciler.ts';
 import { attend } from './attend.ts';
-import type { CodePlanner } from './code-planner.ts';
 import { attendCompletion, attendRun, startRun } from './runs.ts';
 
-const noCode = new Proxy(
-  {},
-  {
-    get: () => () => {
-      throw new Error('no code workflows here');
-    },
-  },
-) as CodePlanner;
 const account = 'acme';
 const calls: string[] = [];
 let failures = 0;

@@ -15,11 +15,11 @@ import { StoredMembers } from '../ledger/members.ts';
 import { liveSteps } from '../ledger/runs.ts';
 import type { Store } from '../ledger/store.ts';
 import { attend } from '../runner/attend.ts';
-import type { CodePlanner } from '../runner/code-planner.ts';
 import { attendRun, startRun } from '../runner/runs.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { ActionRegistry } from '../steps/action-registry.ts';
 import { createStepRegistry } from '../steps/index.ts';
+import { noCode } from './no-code.ts';
 
 /** The account in which the people of these tests work. */
 export const ACCOUNT = 'acme';
@@ -73,15 +73,6 @@ export function officeRuntime(base: Pick<Runtime, 'store' | 'clock' | 'doorbells
     observe: () => undefined,
   };
 }
-
-const noCode = new Proxy(
-  {},
-  {
-    get: () => () => {
-      throw new Error('no code workflows here');
-    },
-  },
-) as CodePlanner;
 
 /** Adds members, as an admin's invitation would. */
 export async function hire(store: Store, people: readonly MemberRecord[]): Promise<void> {

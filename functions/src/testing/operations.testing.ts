@@ -24,7 +24,6 @@ import type { RunRecord } from '../model/run.ts';
 import { stepRecordSchema } from '../model/step.ts';
 import type { StepRecord } from '../model/step.ts';
 import { attend } from '../runner/attend.ts';
-import type { CodePlanner } from '../runner/code-planner.ts';
 import { attendCompletion, attendRun, startRun } from '../runner/runs.ts';
 import type { RunFollower, Runtime } from '../runner/runtime.ts';
 import { ActionRegistry } from '../steps/action-registry.ts';
@@ -35,6 +34,7 @@ import { MAX_HOP_MS } from '../timers/doorbells.ts';
 import { reconcile } from '../timers/reconciler.ts';
 import { MemoryHost } from './memory-host.ts';
 import type { Route } from './memory-host.ts';
+import { noCode } from './no-code.ts';
 
 export const ACCOUNT = 'acme';
 export const START = Date.parse('2026-03-02T09:00:00Z');
@@ -62,8 +62,6 @@ export interface CommandOptions {
   readonly reason?: string;
   readonly id?: string;
 }
-
-const noCode = new Proxy({}, { get: () => () => Promise.reject(new Error('no code workflows here')) }) as CodePlanner;
 
 /** An account with published versions, operators and members, in memory: for what happens to runs from outside. */
 export class Operations {

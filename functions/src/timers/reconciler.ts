@@ -1,4 +1,5 @@
 import { decideApproval } from '../ledger/approvals.ts';
+import { declaredStateSchema, storeDeclaredSchedules } from '../ledger/declared-schedules.ts';
 import { dueField, dueRanges } from '../ledger/due.ts';
 import { attendCommand } from '../ledger/commands.ts';
 import { attendEvent } from '../ledger/events.ts';
@@ -89,6 +90,7 @@ export async function reconcile(runtime: Runtime, handlers: Readonly<Record<stri
   // A read tells the database's time; only then is it known what is due.
   const before = (await runtime.store.get([paths.reconciler])).docs[0]?.data;
   const now = runtime.clock.now();
+  const declared = await storeDeclaredSchedules(runtime, declaredStateSchema.parse(before ?? {}), now);
   let repaired = 0;
   let failed = 0;
   let behind = false;
@@ -115,7 +117,7 @@ export async function reconcile(runtime: Runtime, handlers: Readonly<Record<stri
   }
   const tick = { at: now, repaired, failed, behind };
   const audit = await auditRuns(runtime, auditStateSchema.parse(before ?? {}), now);
-  await runtime.store.commit([{ op: 'set', path: paths.reconciler, data: { v: 1, ...tick, ...audit } }]);
+  await runtime.store.commit([{ op: 'set', path: paths.reconciler, data: { v: 1, ...tick, ...audit, ...declared } }]);
   return tick;
 }
 

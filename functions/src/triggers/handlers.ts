@@ -1,6 +1,8 @@
-import type { QueryDocumentSnapshot } from 'firebase-admin/firestore';
+import type { DocumentSnapshot, QueryDocumentSnapshot } from 'firebase-admin/firestore';
 import { decideApproval } from '../ledger/approvals.ts';
 import { attendCommand } from '../ledger/commands.ts';
+import { recordChange } from '../ledger/documents.ts';
+import type { DocumentChange } from '../ledger/documents.ts';
 import { attendEvent } from '../ledger/events.ts';
 import { snapshotOf } from '../ledger/firestore-store.ts';
 import { heldStep } from '../ledger/steps.ts';
@@ -42,6 +44,26 @@ export async function commandCreated(runtime: Runtime, { accountId = '', runId =
 
 export async function eventCreated(runtime: Runtime, { accountId = '', eventId = '' }: Params): Promise<void> {
   await attendEvent(runtime, accountId, eventId);
+}
+
+/** A path of the team's own data, and whose runs its documents concern. */
+export interface Watched {
+  readonly pattern: string;
+  readonly account: string | undefined;
+  readonly tainted: boolean;
+}
+
+interface Changed extends Pick<DocumentChange, 'id' | 'path' | 'params' | 'change'> {
+  /** Absent when it was too large for an event. */
+  readonly after: DocumentSnapshot | undefined;
+}
+
+export async function documentChanged(runtime: Runtime, watched: Watched, { after, ...changed }: Changed): Promise<void> {
+  const { pattern, tainted, account: accountId = changed.params['accountId'] ?? '' } = watched;
+  const document = after === undefined ? (await runtime.store.get([changed.path])).docs[0] : snapshotOf(after);
+  const facts = { ...changed, accountId, pattern, tainted };
+  // Gone meanwhile, where it had to be read.
+  await recordChange(runtime, document === undefined ? { ...facts, change: 'deleted' } : { ...facts, data: document.data });
 }
 
 export async function outboxCreated(runtime: Runtime, { accountId = '', id = '' }: Params): Promise<void> {

@@ -55,7 +55,7 @@ export async function receiveHook(runtime: Runtime, request: HookRequest): Promi
     ...(hook.contentType === undefined ? {} : { contentType: hook.contentType }),
   });
   if (!verdict.ok) return refused;
-  if (hook.events !== undefined && (verdict.eventName === undefined || !hook.events.includes(verdict.eventName))) {
+  if (!wants(hook.events, verdict) || !wants(declaredEvents(runtime, hook), verdict)) {
     return { status: 202, body: { ignored: true, event: verdict.eventName ?? null } };
   }
   const waitMs = await overRate(runtime, hook);
@@ -76,6 +76,22 @@ export async function receiveHook(runtime: Runtime, request: HookRequest): Promi
     const { code, message } = toErrorRecord(error);
     return { status: statusOf(error), body: { error: { code, message } } };
   }
+}
+
+function wants(events: readonly string[] | undefined, { eventName }: VerifiedWebhook): boolean {
+  return events === undefined || (eventName !== undefined && events.includes(eventName));
+}
+
+/** The event names that the code of the hook's workflow is started by; undefined: by each. */
+function declaredEvents({ code }: Runtime, { target, scheme }: HookRecord): readonly string[] | undefined {
+  if (target.kind !== 'start') return undefined;
+  const { kind } = webhookSchemeSchema.parse(scheme);
+  const declared = code
+    .triggers()
+    .flatMap(({ workflowId, trigger }) =>
+      workflowId === target.workflowId && trigger.kind === 'webhook' && trigger.scheme.kind === kind ? [trigger.events] : [],
+    );
+  return declared.length === 0 || declared.includes(undefined) ? undefined : declared.flatMap((events) => events ?? []);
 }
 
 /** Trying again does not help with what the sender sent, nor while systems call each other in circles. */
@@ -116,7 +132,15 @@ async function accept(
   const eventId = `hook-${digest(`${hookId}/${delivery}`).slice(0, 32)}`;
   const key = target.key === undefined ? undefined : eventKey(target.key, payload);
   const stored = storePayload({ accountId, runId: eventId }, '$event', canonicalJson(payload));
-  const event = { eventId, name: target.name, payload, source: `hook:${hookId}`, ...(key === undefined ? {} : { key }) };
+  const event = {
+    eventId,
+    name: target.name,
+    payload,
+    source: `hook:${hookId}`,
+    tainted: true,
+    chainDepth,
+    ...(key === undefined ? {} : { key }),
+  } as const;
   const record = eventRecord(accountId, event, stored.payload, runtime.clock.now());
   try {
     await runtime.store.commit([{ op: 'create', path: paths.event(accountId, eventId), data: record }, ...stored.writes]);
