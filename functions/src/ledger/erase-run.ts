@@ -1,10 +1,12 @@
 import { digest } from '../engine/json.ts';
+import { effectRecordSchema } from '../model/effect.ts';
 import { paths } from '../model/paths.ts';
 import type { RunRef } from '../model/paths.ts';
 import type { Payload } from '../model/payload.ts';
 import type { RunRecord } from '../model/run.ts';
 import { stepRecordSchema } from '../model/step.ts';
 import type { StepRecord } from '../model/step.ts';
+import { requestOf, startKeyPath } from './new-run.ts';
 import { stepPath } from './steps.ts';
 import { remove } from './store.ts';
 import type { Query, Snapshot, Store, Write } from './store.ts';
@@ -26,7 +28,11 @@ export async function erasePayloads(store: Store, run: RunRecord, now: number): 
   await eachPage(store, stepsFrom(run), async (docs) => {
     await store.commit(docs.map((doc) => eraseStep(stepRecordSchema.parse(doc.data))));
   });
-  await eachRequest(store, run, (doc) => eraseRequest(store, doc));
+  await eachOf(store, paths.approvals(accountId), runId, (doc) => eraseRequest(store, doc));
+  await eachOf(store, paths.effects(accountId), runId, (doc) => eraseEffect(store, doc));
+  await eachOf(store, paths.waits(accountId), runId, async ({ path }) => void (await store.commit([{ op: 'delete', path }])));
+  const request = requestOf(run);
+  if (request !== undefined) await store.commit([{ op: 'delete', path: paths.request(accountId, request) }]);
   for (const name of ['payloads', 'journal', 'trace', 'answers']) await deleteAll(store, `${paths.run(accountId, runId)}/${name}`);
   const error =
     run.error === undefined
@@ -78,11 +84,17 @@ async function eraseRequest(store: Store, { id, path, data }: Snapshot): Promise
   ]);
 }
 
-/** A step forgets which request it waited for; the request knows its run. */
-async function eachRequest(store: Store, { accountId, runId }: RunRef, work: (request: Snapshot) => Promise<void>): Promise<void> {
+/** An effect that happened stays one that is not repeated; what came of it is no longer told. */
+async function eraseEffect(store: Store, { path, data }: Snapshot): Promise<void> {
+  const { result } = effectRecordSchema.parse(data);
+  if (result !== undefined) await store.commit([{ op: 'update', path, data: { result: erased(result) } }]);
+}
+
+/** What of a run lies beside it. A step forgets which request it waited for; the request knows its run. */
+async function eachOf(store: Store, from: string, runId: string, work: (doc: Snapshot) => Promise<void>): Promise<void> {
   for (let after: string | undefined; ;) {
     const page = after === undefined ? {} : { startAfter: [after] };
-    const { docs } = await store.query({ from: paths.approvals(accountId), where: [['runId', '==', runId]], ...page, limit: PAGE });
+    const { docs } = await store.query({ from, where: [['runId', '==', runId]], ...page, limit: PAGE });
     for (const doc of docs) await work(doc);
     if (docs.length < PAGE) return;
     after = docs.at(-1)?.id;
@@ -99,19 +111,26 @@ export async function deleteSteps(store: Store, ref: RunRef): Promise<void> {
   ]);
 }
 
-/** Deletes the rest: history, commands, requests with their decisions, and the run itself. */
-export async function deleteRun(store: Store, ref: RunRef): Promise<void> {
-  const { accountId, runId } = ref;
-  await eachRequest(store, ref, async ({ id, path }) => {
+/** Deletes the rest: history, commands, requests with their decisions, the key that it was started by, and the run itself. */
+export async function deleteRun(store: Store, run: RunRecord): Promise<void> {
+  const { accountId, runId } = run;
+  await eachOf(store, paths.approvals(accountId), runId, async ({ id, path }) => {
     await deleteAll(store, paths.decisions(accountId, id));
     await deleteAll(store, paths.verdicts(accountId, id));
     await store.commit([{ op: 'delete', path }]);
   });
   for (const name of ['history', 'commands']) await deleteAll(store, `${paths.run(accountId, runId)}/${name}`);
+  if (run.startKey !== undefined) await deleteStartKey(store, startKeyPath(run, run.startKey), runId);
   await store.commit([
     { op: 'delete', path: paths.exception(accountId, runId) },
     { op: 'delete', path: paths.run(accountId, runId) },
   ]);
+}
+
+/** A later run may have taken the key over. */
+async function deleteStartKey(store: Store, path: string, runId: string): Promise<void> {
+  const { docs } = await store.get([path]);
+  if (docs[0]?.data['runId'] === runId) await store.commit([{ op: 'delete', path, ifUpdateTime: docs[0].updateTime }]);
 }
 
 async function deleteAll(store: Store, collection: string): Promise<void> {

@@ -3,6 +3,7 @@ import { KilnError } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import type { RunRecord, StartedBy } from '../model/run.ts';
 import { dueField } from './due.ts';
+import { digest } from '../engine/json.ts';
 import { starterTag } from '../engine/tags.ts';
 import { runTraceparent } from '../engine/trace-context.ts';
 import { storePayload } from './payloads.ts';
@@ -23,6 +24,22 @@ export interface NewRun {
   readonly tainted?: boolean;
   readonly traceparent?: string;
   readonly now: number;
+}
+
+const REQUESTED = 'request:';
+
+/** The start key of a run that a member asked for by a document. */
+export function requestKey(requestId: string): string {
+  return `${REQUESTED}${requestId}`;
+}
+
+export function requestOf({ startKey }: Pick<RunRecord, 'startKey'>): string | undefined {
+  return startKey?.startsWith(REQUESTED) === true ? startKey.slice(REQUESTED.length) : undefined;
+}
+
+/** Where it is remembered which run a key has started. */
+export function startKeyPath({ accountId, workflowId }: Pick<NewRun, 'accountId' | 'workflowId'>, startKey: string): string {
+  return paths.startKey(accountId, digest(`${workflowId}/${startKey}`));
 }
 
 /** The documents of a new run. Creating them is all that a start does: the run's own creation trigger does the rest. */

@@ -4,6 +4,7 @@ import { KilnError, toErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import { startRun } from '../runner/runs.ts';
 import type { Runtime } from '../runner/runtime.ts';
+import { requestKey } from './new-run.ts';
 import { remove } from './store.ts';
 
 /** A member asks, by a document that only they can create, to start a run. */
@@ -35,7 +36,7 @@ export async function attendRequest(runtime: Runtime, accountId: string, id: str
       workflowId: request.workflowId,
       input: parseJson(request.input),
       startedBy: { kind: 'user', id: request.by },
-      startKey: `request:${id}`,
+      startKey: requestKey(id),
       policy: { restartFailed: false },
     });
     await runtime.store.commit([{ op: 'update', path, data: { status: 'started', runId: started.runId, due: remove } }]);

@@ -45,6 +45,7 @@ export const paths = {
   schedule: (accountId: string, id: string): string => `${account(accountId)}/schedules/${id}`,
   hookWindow: (accountId: string, hookId: string, window: string): string => `${account(accountId)}/hooks/${hookId}/windows/${window}`,
   slots: (accountId: string, limit: string): string => `${account(accountId)}/limits/${limit}/slots`,
+  effects: (accountId: string): string => `${account(accountId)}/effects`,
   effect: (accountId: string, key: string): string => `${account(accountId)}/effects/${key}`,
   recipes: (accountId: string): string => `${account(accountId)}/recipes`,
   recipe: (accountId: string, id: string): string => `${account(accountId)}/recipes/${id}`,

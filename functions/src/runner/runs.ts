@@ -1,9 +1,9 @@
 import { parseDuration } from '../engine/duration.ts';
-import { canonicalJson, digest, parseJson } from '../engine/json.ts';
+import { canonicalJson, parseJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
 import type { Problem } from '../engine/problem.ts';
 import { endRun } from '../ledger/end-run.ts';
-import { newRunWrites } from '../ledger/new-run.ts';
+import { newRunWrites, startKeyPath } from '../ledger/new-run.ts';
 import type { NewRun } from '../ledger/new-run.ts';
 import { initialState, overdueWatch } from '../ledger/business-states.ts';
 import { dueField } from '../ledger/due.ts';
@@ -64,7 +64,7 @@ export async function startRun(runtime: Runtime, request: StartRequest): Promise
     await runtime.store.commit(writesFor(runId));
     return { runId, reused: false };
   }
-  const keyPath = paths.startKey(request.accountId, digest(`${request.workflowId}/${startKey}`));
+  const keyPath = startKeyPath(request, startKey);
   return runtime.store.transaction(async (tx) => {
     const { docs } = await tx.get([keyPath]);
     const before = docs[0] === undefined ? undefined : String(docs[0].data['runId']);
