@@ -7,6 +7,8 @@ export const prices = {
   perTask: 0.4 / 1_000_000,
   perVcpuSecond: 0.000_024,
   perGibSecond: 0.000_002_5,
+  /** Memory of an instance, as `index.ts` sets it. */
+  gibPerInstance: 0.5,
 } as const;
 
 /** What a million steps cost elsewhere, USD, published. */

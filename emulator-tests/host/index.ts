@@ -290,12 +290,14 @@ export class FaultHost {
   async #invoke(event: FunctionEvent): Promise<void> {
     await this.#runner.ready();
     const headers = Object.fromEntries(Object.entries(event.headers).filter(([name]) => name.startsWith('ce-')));
+    const started = performance.now();
     const response = await fetch(`${this.#runner.url}/__event/${event.functionName}`, {
       method: 'POST',
       headers,
       ...(event.body.length === 0 ? {} : { body: new Uint8Array(event.body) }),
     });
     const text = await response.text();
+    this.usage.busyMs += performance.now() - started;
     if (!response.ok) throw new Error(text);
   }
 

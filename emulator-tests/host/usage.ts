@@ -18,6 +18,8 @@ export class UsageCounter {
   readonly #perFunction = new Map<string, Usage>();
   /** When each document was written: shows hot spots. */
   readonly #writeTimes = new Map<string, number[]>();
+  /** Wall time that event handlers took, summed up. */
+  busyMs = 0;
 
   invoked(functionName: string): void {
     this.#of(functionName).invocations += 1;
@@ -68,6 +70,7 @@ export class UsageCounter {
   reset(): void {
     this.#perFunction.clear();
     this.#writeTimes.clear();
+    this.busyMs = 0;
   }
 }
 

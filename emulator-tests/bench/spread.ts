@@ -1,0 +1,67 @@
+import type { Installation } from '../installation.ts';
+import { floorChain, kilnRun, median } from './measure.ts';
+import { CHAIN, fixed, items, overItems, ROUNDS, transform } from './parts.ts';
+import type { PartResult } from './parts.ts';
+
+/** Many lanes, and many items: that the join fires, when, and which documents were written most. */
+export async function fanout(kiln: Installation): Promise<PartResult> {
+  await kiln.publish('fan', {
+    steps: [{ id: 'each', type: 'loop', concurrency: 1_000, over: overItems, steps: [transform('x')] }],
+    limits: { maxSteps: 50_000 },
+  });
+  await kiln.publish('many', {
+    steps: [{ id: 'each', type: 'loop', concurrency: 50, over: overItems, steps: [transform('x')], collect: 'none' }],
+    limits: { maxSteps: 50_000 },
+  });
+  const rows: string[][] = [['work', 'seconds on this machine', 'most writes/s of one document', 'which']];
+  let most = 0;
+  for (const [workflow, n] of [
+    ['fan', 1_000],
+    ['many', 10_000],
+  ] as const) {
+    kiln.host.usage.reset();
+    const { ms, runId } = await kilnRun(kiln, workflow, items(n));
+    const run = await kiln.run(runId);
+    if (run.status !== 'completed') throw new Error(`the ${workflow} run ended as ${run.status}: ${run.error?.message ?? ''}`);
+    const hottest = kiln.host.usage.hottest(1_000, 1)[0];
+    most = Math.max(most, hottest?.writes ?? 0);
+    rows.push([
+      workflow === 'fan' ? '1,000 lanes at once' : '10,000 items in 50 lanes',
+      fixed(ms / 1_000, 1),
+      String(hottest?.writes ?? 0),
+      hottest?.document.split('/').slice(-2).join('/') ?? '',
+    ]);
+  }
+  return { title: 'Fan-out', rows, figures: { 'fanout.maxWritesPerSecond': most } };
+}
+
+/** From the decision's document to the next step's, against one hop of the floor. */
+export async function approval(kiln: Installation): Promise<PartResult> {
+  await kiln.publish('app', [{ id: 'ask', type: 'approval', title: 'ok?', approvers: { users: ['ann'] } }, transform('next')]);
+  const hops: number[] = [];
+  const floors: number[] = [];
+  for (let round = -3; round < ROUNDS; round += 1) {
+    const runId = await kiln.begin('app');
+    const [request] = await kiln.approvalOf(runId);
+    if (request === undefined) throw new Error('nobody was asked');
+    const floor = (await floorChain(kiln, `app${round}`, CHAIN)) / CHAIN;
+    await kiln.decide(request, 'ann', 'approve');
+    await kiln.host.idle();
+    const db = kiln.host.firestore();
+    const decision = await db.doc(`accounts/acme/approvals/${request.approvalId}/decisions/ann`).get();
+    const next = await db.doc(`accounts/acme/runs/${runId}/steps/next`).get();
+    // The first rounds warm up.
+    if (round < 0) continue;
+    floors.push(floor);
+    hops.push((next.createTime?.toMillis() ?? Number.NaN) - (decision.createTime?.toMillis() ?? Number.NaN));
+  }
+  const ratio = median(hops) / median(floors);
+  return {
+    title: `A decision’s document to the next step’s, median of ${ROUNDS}`,
+    rows: [
+      ['', 'ms on this machine', 'in hops of the floor'],
+      ['decision to next step', fixed(median(hops), 1), `${fixed(ratio)} ×`],
+    ],
+    figures: { 'approval.hops': ratio },
+  };
+}

@@ -1,0 +1,134 @@
+import type { Installation } from '../installation.ts';
+import { floorChain, kilnRun, mean, median, quantile, stepTimes } from './measure.ts';
+import { CHAIN, fixed, list, noop, ROUNDS, transform } from './parts.ts';
+import type { Figures, PartResult } from './parts.ts';
+import { stepsInARow } from './steps-in-a-row.ts';
+
+interface Times {
+  /** From step to step, the mean of a chain. */
+  readonly steps: number[];
+  readonly gaps: number[];
+  /** From the run's document to its first step's. */
+  readonly first: number[];
+  /** What the whole chain took beside the gaps between its steps: beginning and end. */
+  readonly around: number[];
+}
+
+/** Step to step against the floor, interleaved on the same host. */
+export async function latency(kiln: Installation): Promise<PartResult> {
+  await kiln.publish('lat-effectful', list(CHAIN, noop));
+  await kiln.publish('lat-bookkeeping', list(CHAIN, transform));
+  const floors: number[] = [];
+  const times = { bookkeeping: emptyTimes(), effectful: emptyTimes() };
+  for (let round = -2; round < ROUNDS; round += 1) {
+    const floor = (await floorChain(kiln, `lat${round}`, CHAIN)) / CHAIN;
+    for (const kind of ['effectful', 'bookkeeping'] as const) {
+      const { runId, ms } = await kilnRun(kiln, `lat-${kind}`);
+      const { gaps, first } = await stepTimes(kiln, runId);
+      // The first rounds warm up.
+      if (round < 0) continue;
+      const between = gaps.reduce((sum, gap) => sum + gap, 0);
+      times[kind].gaps.push(...gaps);
+      times[kind].first.push(first);
+      times[kind].steps.push(between / gaps.length);
+      times[kind].around.push(ms - between);
+    }
+    if (round >= 0) floors.push(floor);
+  }
+  const base = median(floors);
+  const row = (name: string, { steps, gaps, first, around }: Times): string[] => [
+    name,
+    `${fixed(median(steps) / base)} ×`,
+    fixed(median(steps), 1),
+    [0.5, 0.9, 0.99].map((q) => fixed(quantile(gaps, q), 0)).join(' / '),
+    fixed(median(first), 0),
+    fixed(median(around), 0),
+  ];
+  return {
+    title: `Step to step over ${CHAIN} steps, median of ${ROUNDS} interleaved rounds; ms of this machine`,
+    rows: [
+      ['chain', 'against the floor', 'a step', 'p50 / p90 / p99', 'to the first step', 'beginning and end'],
+      ['floor: one compare-and-set a step', '1.00 ×', fixed(base, 1), '', '', ''],
+      row('Kiln, bookkeeping', times.bookkeeping),
+      row('Kiln, effectful', times.effectful),
+    ],
+    figures: {
+      'latency.effectful.ratio': median(times.effectful.steps) / base,
+      'latency.bookkeeping.ratio': median(times.bookkeeping.steps) / base,
+    },
+  };
+}
+
+function emptyTimes(): Times {
+  return { steps: [], gaps: [], first: [], around: [] };
+}
+
+/** Runs of twenty effectful steps at once, against as many floor chains. */
+export async function throughput(kiln: Installation): Promise<PartResult> {
+  await kiln.publish('thr', list(CHAIN, noop));
+  const rows = [['runs at once', 'against the floor', 'Kiln, steps/s of this machine', 'floor, steps/s']];
+  const figures: Figures = {};
+  for (const [atOnce, rounds] of [
+    [1, ROUNDS],
+    [50, 5],
+    [500, 1],
+  ] as const) {
+    const rates: Record<'floor' | 'kiln', number[]> = { floor: [], kiln: [] };
+    for (let round = 0; round < rounds; round += 1) {
+      const chain = (i: number): Promise<unknown> => floorChain(kiln, `thr${atOnce}-${round}-${i}`, CHAIN);
+      rates.floor.push(await rate(atOnce, chain));
+      rates.kiln.push(await rate(atOnce, () => kilnRun(kiln, 'thr')));
+      // What follows runs that have ended does not disturb the next floor.
+      await kiln.host.idle();
+    }
+    const ratio = median(rates.kiln) / median(rates.floor);
+    rows.push([String(atOnce), `${fixed(ratio)} ×`, fixed(median(rates.kiln), 0), fixed(median(rates.floor), 0)]);
+    if (atOnce === 50) figures['throughput.ratio'] = ratio;
+  }
+  return { title: `Throughput of runs of ${CHAIN} effectful steps, medians`, rows, figures };
+}
+
+async function rate(atOnce: number, chain: (i: number) => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await Promise.all(Array.from({ length: atOnce }, (_, i) => chain(i)));
+  return (atOnce * CHAIN) / ((performance.now() - started) / 1_000);
+}
+
+/** Whether a long run gets slower: the time between steps over 1,000 steps, by linear fit. */
+export async function slope(kiln: Installation): Promise<PartResult> {
+  const STEPS = 1_000;
+  const EDGE = 100;
+  const kinds = {
+    graph: async (n: number): Promise<string> => {
+      await kiln.publish(`slope-${n}`, { steps: list(n, noop) });
+      return kilnRun(kiln, `slope-${n}`).then(({ runId }) => runId);
+    },
+    code: (n: number): Promise<string> => kilnRun(kiln, stepsInARow, { steps: n }).then(({ runId }) => runId),
+  };
+  const rows = [['kind', 'ms a step, first 100', 'last 100', 'from first to last', 'growth over the run by linear fit, ms']];
+  const figures: Figures = {};
+  for (const [kind, run] of Object.entries(kinds)) {
+    // What is measured is the length of the run, not how warm the machine is.
+    await run(STEPS / 2);
+    const { gaps } = await stepTimes(kiln, await run(STEPS));
+    const [early, late] = [mean(gaps.slice(0, EDGE)), mean(gaps.slice(-EDGE))];
+    const change = (late - early) / early;
+    const percent = `${change < 0 ? '' : '+'}${fixed(change * 100, 0)} %`;
+    rows.push([kind, fixed(early, 1), fixed(late, 1), percent, fixed(fit(gaps) * STEPS, 2)]);
+    figures[`slope.${kind}`] = change;
+  }
+  return { title: `A run of ${STEPS.toLocaleString('en')} straight effectful steps`, rows, figures };
+}
+
+function fit(values: readonly number[]): number {
+  const n = values.length;
+  const meanX = (n - 1) / 2;
+  const meanY = values.reduce((sum, value) => sum + value, 0) / n;
+  let above = 0;
+  let below = 0;
+  values.forEach((value, x) => {
+    above += (x - meanX) * (value - meanY);
+    below += (x - meanX) ** 2;
+  });
+  return above / below;
+}
