@@ -26,7 +26,7 @@ async function order(stage: Stage, runId: string, kind: CommandKind, id: string)
 
 const commandOf = (stage: Stage, runId: string, id: string) => stage.store.peek(paths.command(ACCOUNT, runId, id))?.data;
 
-describe('found by the simulator', () => {
+describe('found by the simulator and by fuzzing', () => {
   test('a cancel whose answer got lost does not say that the run had ended already', async () => {
     for (const fate of ['client_retries', 'lose_reply', 'die_after'] as const) {
       const stage = new Stage({ wf: [{ id: 'w', type: 'wait', for: '1h' }] });
@@ -147,6 +147,16 @@ describe('found by the simulator', () => {
     await stage.perform((runtime) => attendCommand(runtime, { accountId: ACCOUNT, runId }, 'r'));
     expect(stage.step(runId, 'w')).toMatchObject({ state: 'waiting' });
     expect(stage.rings.filter(({ at }) => at > stage.now)).toHaveLength(1);
+  });
+
+  test('a run whose step is filled in as a whole begins, and says what is wrong when its time has come', async () => {
+    const stage = new Stage({ wf: [{ id: 'w', type: 'wait', event: '{{workflow_input.event}}' }] });
+    const right = await stage.start('wf', { event: { name: 'paid' } });
+    await stage.deliverAll();
+    expect(stage.step(right, 'w')).toMatchObject({ state: 'waiting', wait: { kind: 'event', event: 'paid' } });
+    const wrong = await stage.start('wf', { event: 'paid' });
+    await stage.deliverAll();
+    expect(stage.run(wrong)).toMatchObject({ status: 'failed', error: { code: 'request.invalid' } });
   });
 
   test('a hiccup of the database does not end a delivery for good', async () => {

@@ -61,7 +61,10 @@ export async function checkEnvironment(runtime: Runtime, accountId: string, inde
     found.push(...secretProblems(fieldsWithSecrets(place.step, type?.secretFields ?? []), place.path, secrets));
     found.push(...(await limitProblems(runtime, accountId, place)));
     if (type?.preflight === undefined) continue;
-    const config = { ...place.step, ...ownFields(place.step as unknown as Record<string, unknown>) };
+    const own = ownFields(place.step as unknown as Record<string, unknown>);
+    // The type's own check relies on its schema. A field that a template fills in may be of any kind until the step begins.
+    if (!type.schema.safeParse(own).success) continue;
+    const config = { ...place.step, ...own };
     const context = { index, place, services: runtime.services, accountId: accountId, secrets: new CallSecrets(secrets) };
     found.push(...(await type.preflight(config, context)));
   }
