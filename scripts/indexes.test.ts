@@ -11,6 +11,7 @@ import { operationFollowers } from '../functions/src/runner/followers.ts';
 import { openExceptions, openRuns, renderMetrics } from '../functions/src/telemetry/prometheus.ts';
 import { ACCOUNT, member, Operations } from '../functions/src/testing/operations.testing.ts';
 import { auditedRuns } from '../functions/src/timers/audit.ts';
+import type { ListSpec } from '../web/src/data/list-spec.ts';
 import { queries as appQueries } from '../web/src/data/queries.ts';
 import { isServed, shapeOf } from './index-shapes.ts';
 import type { Indexes, Shape } from './index-shapes.ts';
@@ -119,35 +120,45 @@ describe('every query has its index', () => {
       { key: 'k' },
     ] as const;
     const run = { accountId: 'a', runId: 'r', createdAt: 1 };
-    const app = [
-      ...filters.map((filter) => appQueries.runs('a', filter)),
-      appQueries.memberships('u'),
-      appQueries.members('a'),
-      appQueries.inbox('a', 'u'),
-      appQueries.decided('a', 'u'),
-      appQueries.decisions('a', 'x'),
-      appQueries.verdicts('a', 'x'),
-      appQueries.neighbour(run, 'older'),
-      appQueries.neighbour(run, 'newer'),
-      appQueries.workflows('a'),
-      appQueries.versions('a', 'w'),
-      appQueries.steps('a', 'r', undefined),
-      appQueries.liveSteps('a', 'r'),
-      appQueries.failedSteps('a', 'r'),
-      appQueries.history('a', 'r'),
-      appQueries.commands('a', 'r'),
-      appQueries.stepsBefore('a', 'r', 1),
-      appQueries.openAlerts('a'),
-      appQueries.openExceptions('a'),
-      appQueries.outbox('a', 'failed'),
-      appQueries.outbox('a', undefined),
-      appQueries.knowledge('a'),
-      appQueries.audit('a'),
-      appQueries.notifications('a', 'u'),
-    ];
-    const found = app.map(({ path, group, where = [], orderBy = [], limit }) =>
-      shapeOf({ from: group === true ? { group: path } : path, where: where as Query['where'], orderBy, limit }),
-    );
+    const app: Readonly<Record<keyof typeof appQueries, readonly ListSpec[]>> = {
+      runs: filters.map((filter) => appQueries.runs('a', filter)),
+      memberships: [appQueries.memberships('u')],
+      members: [appQueries.members('a')],
+      inbox: [appQueries.inbox('a', 'u')],
+      decided: [appQueries.decided('a', 'u')],
+      decisions: [appQueries.decisions('a', 'x')],
+      verdicts: [appQueries.verdicts('a', 'x')],
+      neighbour: [appQueries.neighbour(run, 'older'), appQueries.neighbour(run, 'newer')],
+      workflows: [appQueries.workflows('a')],
+      versions: [appQueries.versions('a', 'w')],
+      steps: [appQueries.steps('a', 'r', undefined), appQueries.steps('a', 'r', { createdAt: 1, key: 'k' })],
+      liveSteps: [appQueries.liveSteps('a', 'r')],
+      failedSteps: [appQueries.failedSteps('a', 'r')],
+      history: [appQueries.history('a', 'r')],
+      commands: [appQueries.commands('a', 'r')],
+      stepsBefore: [appQueries.stepsBefore('a', 'r', 1)],
+      openAlerts: [appQueries.openAlerts('a')],
+      openExceptions: [appQueries.openExceptions('a')],
+      outbox: [appQueries.outbox('a', 'failed'), appQueries.outbox('a', undefined)],
+      knowledge: [appQueries.knowledge('a')],
+      audit: [appQueries.audit('a')],
+      notifications: [appQueries.notifications('a', 'u')],
+      unknownEffects: [appQueries.unknownEffects('a')],
+      hooks: [appQueries.hooks('a')],
+      mcpServers: [appQueries.mcpServers('a')],
+      corrections: [appQueries.corrections('a')],
+      schedules: [appQueries.schedules('a')],
+      jobs: [appQueries.jobs('a')],
+      recipes: [appQueries.recipes('a')],
+      auditFrom: [appQueries.auditFrom('a', 1)],
+      rollups: [appQueries.rollups('a', 30)],
+    };
+    expect(Object.keys(app).sort()).toEqual(Object.keys(appQueries).sort());
+    const found = Object.values(app)
+      .flat()
+      .map(({ path, group, where = [], orderBy = [], limit }) =>
+        shapeOf({ from: group === true ? { group: path } : path, where: where as Query['where'], orderBy, limit }),
+      );
     expect(found.filter((shape) => !isServed(shape, indexes))).toEqual([]);
   });
 

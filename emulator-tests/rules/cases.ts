@@ -42,6 +42,7 @@ const collections: readonly Collection[] = [
   readers('outbox', 'o', operators),
   readers('jobs', 'j', operators),
   readers('effects', 'e', operators),
+  readers('corrections', 'open', operators),
   readers('audit', '000000001', admins, 500),
   readers('completions', 'r1', nobody),
   readers('startKeys', 'k', nobody),

@@ -77,6 +77,7 @@ export const world: Readonly<Record<string, Doc>> = {
   'accounts/acme/waits/w': { v: 1 },
   'accounts/acme/outbox/o': { v: 1 },
   'accounts/acme/effects/e': { v: 1 },
+  'accounts/acme/corrections/open': { v: 1 },
   'accounts/acme/audit/000000001': { v: 1 },
   'accounts/acme/completions/r1': { v: 1 },
   'accounts/acme/startKeys/k': { v: 1 },

@@ -48,6 +48,8 @@ export async function open(
     hasTouch: width < 500,
   });
   const page = await context.newPage();
+  // Less than a test may take, so that it says what it waited for.
+  page.setDefaultTimeout(20_000);
   const wrong: string[] = [];
   await page.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', (event) =>

@@ -1,8 +1,10 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { startAuthEmulator, type AuthEmulator } from '../../scripts/emulator/suite.ts';
+import { freePort } from '../../scripts/process/ports.ts';
 import { paths } from '../../functions/src/model/paths.ts';
 import { ACCOUNT, Installation } from '../installation.ts';
+import { buildWeb } from './build.ts';
 import { launchChromium, open, signIn, type Watched, type Window } from './browser.ts';
 import { membersOf } from './fixtures.ts';
 import { startWebStack, type WebStack } from './stack.ts';
@@ -44,9 +46,17 @@ const opened: Watched[] = [];
 
 beforeAll(async () => {
   const running = process.env['KILN_TEST_AUTH_EMULATOR'];
-  auth = running === undefined ? await startAuthEmulator({ projectId: PROJECT }) : undefined;
-  const authHost = running ?? auth?.host ?? '';
-  kiln = await Installation.start({ name: PROJECT.replace('demo-', ''), env: { FIREBASE_AUTH_EMULATOR_HOST: authHost } });
+  const port = await freePort();
+  const authHost = running ?? `127.0.0.1:${port}`;
+  const begun = async (): Promise<void> => {
+    if (running === undefined) auth = await startAuthEmulator({ projectId: PROJECT, port });
+  };
+  const env = { FIREBASE_AUTH_EMULATOR_HOST: authHost };
+  await Promise.all([
+    begun(),
+    Installation.start({ name: PROJECT.replace('demo-', ''), env }).then((started) => (kiln = started)),
+    buildWeb(),
+  ]);
   const functions = new URL(kiln.host.url('api')).host;
   stack = await startWebStack({ projectId: PROJECT, firestore: inject('firestoreHost'), auth: authHost, functions });
   await stack.seed(membersOf(ACCOUNT));

@@ -16,9 +16,9 @@ let stack: WebStack;
 let browser: Browser;
 
 beforeAll(async () => {
-  stack = await startWebStack({ projectId: 'demo-pages', firestore: inject('firestoreHost') });
+  const started = await Promise.all([startWebStack({ projectId: 'demo-pages', firestore: inject('firestoreHost') }), launchChromium()]);
+  [stack, browser] = started;
   await stack.seed(showcase(ACCOUNT, Date.now(), LARGE_ITEMS));
-  browser = await launchChromium();
 }, 240_000);
 afterAll(async () => {
   await browser?.close();
@@ -29,11 +29,28 @@ const at = (path: string): string => `${stack.url}/a/${ACCOUNT}/${path}`;
 
 type Who = 'Approver' | 'Operator' | 'Admin';
 
-async function visit(who: Who, path: string, window?: Window): Promise<Watched> {
+/** A window of somebody who has just signed in. */
+async function enter(who: Who, path: string, window?: Window): Promise<Watched> {
   const watched = await open(browser, at(path), window);
   await signIn(watched.page, who);
   await watched.page.locator('#content h1').first().waitFor();
   return watched;
+}
+
+const windows = new Map<string, Watched>();
+
+/** Follows a link in a window that stays open from test to test. */
+async function visit(who: Who, path: string, window: Window = {}): Promise<Watched> {
+  const name = JSON.stringify([who, window]);
+  const known = windows.get(name);
+  if (known === undefined) {
+    const watched = await enter(who, path, window);
+    windows.set(name, watched);
+    return watched;
+  }
+  await known.page.goto(at(path));
+  await known.page.locator('#content h1').first().waitFor();
+  return known;
 }
 
 /** Every page, who looks at it, and what shows that it is there. */
@@ -55,13 +72,18 @@ const pages: readonly {
   { name: 'workflows', who: 'Operator', path: 'workflows', shows: 'Invoice approval', budget: 30 },
   { name: 'versions', who: 'Operator', path: 'workflows/invoice-approval?tab=versions', shows: 'Ask finance above 1,000', budget: 40 },
   { name: 'editor', who: 'Operator', path: 'workflows/invoice-approval/edit', shows: 'Step settings', budget: 30 },
-  { name: 'recipes', who: 'Operator', path: 'recipes', shows: 'Summary', budget: 30 },
+  { name: 'recipes', who: 'Operator', path: 'recipes', shows: 'She is angry', budget: 30 },
   { name: 'knowledge', who: 'Operator', path: 'knowledge', shows: 'How we pay', budget: 30 },
   { name: 'settle', who: 'Operator', path: 'operations', shows: 'payment:2026-109', budget: 40 },
   { name: 'webhooks', who: 'Operator', path: 'operations?tab=webhooks', shows: 'Please decide: Pay invoice', budget: 60 },
   { name: 'numbers', who: 'Operator', path: 'numbers', shows: 'Steps by type', budget: 60 },
   { name: 'schedules', who: 'Operator', path: 'operations?tab=schedules', shows: '0 7 * * 1-5', budget: 40 },
   { name: 'bulk', who: 'Operator', path: 'operations?tab=bulk', shows: 'The bank is back.', budget: 40 },
+  { name: 'tools', who: 'Admin', path: 'operations?tab=tools', shows: 'Ticket system', budget: 30 },
+  { name: 'settings', who: 'Admin', path: 'operations?tab=settings', shows: 'Runs: 3', budget: 40 },
+  { name: 'audit', who: 'Admin', path: 'operations?tab=audit', shows: 'Nothing was written down yet', budget: 30 },
+  { name: 'health', who: 'Operator', path: 'operations?tab=health', shows: 'The functions cannot be reached', budget: 30 },
+  { name: 'new-workflow', who: 'Operator', path: 'workflows/new', shows: 'Step settings', budget: 30 },
   { name: 'members', who: 'Admin', path: 'operations?tab=members', shows: 'Sven Second', budget: 30 },
 ];
 
@@ -96,9 +118,16 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
       console.info(`${name}: ${reads} documents read`);
       expect(reads).toBeLessThanOrEqual(budget);
       await page.screenshot({ path: join(ROOT, 'docs', 'screenshots', `${name}-${scheme}.png`) });
-      await watched.close();
     },
   );
+});
+
+test.each(['light', 'dark'] as const)('signing in, in %s', async (scheme) => {
+  const watched = await open(browser, at('inbox'), { scheme });
+  await watched.page.getByRole('button', { name: /^Approver/ }).waitFor();
+  expect(await violations(watched.page)).toEqual([]);
+  expect(watched.wrong).toEqual([]);
+  await watched.close();
 });
 
 describe('on a phone of 390 px', () => {
@@ -111,7 +140,6 @@ describe('on a phone of 390 px', () => {
       expect(overflow).toBeLessThanOrEqual(0);
       expect(await violations(watched.page)).toEqual([]);
       await watched.page.screenshot({ path: join(ROOT, 'docs', 'screenshots', `${name}-phone.png`) });
-      await watched.close();
     },
   );
 });
@@ -127,11 +155,10 @@ test('X5 a hostile payload is text everywhere', async () => {
   await page.goto(at('runs/waiting1?step=classify'));
   await page.getByText('onerror').first().waitFor();
   expect(watched.wrong).toEqual([]);
-  await watched.close();
 });
 
 test('a run of 10,000 steps is usable within two seconds and scrolls smoothly', async () => {
-  const watched = await visit('Operator', 'inbox');
+  const watched = await enter('Operator', 'inbox');
   const { page } = watched;
   const timed = async (path: string, there: () => Promise<void>): Promise<number> => {
     const started = performance.now();
@@ -190,7 +217,6 @@ describe('by keyboard alone', () => {
     await page.getByText('Received, being counted…').waitFor();
     expect(await page.getByText('Your decision counts').count()).toBe(0);
     expect(watched.wrong).toEqual([]);
-    await watched.close();
   });
 
   test('the tree of a run is walked with the arrows', async () => {
@@ -206,7 +232,6 @@ describe('by keyboard alone', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'classify' }).waitFor();
     expect(watched.wrong).toEqual([]);
-    await watched.close();
   });
 });
 
@@ -221,7 +246,6 @@ test('in a tunnel a decision waits, and does not count before the server has it'
   expect(await page.getByText('Received').count()).toBe(0);
   await context.setOffline(false);
   await page.getByText('Received, being counted…').waitFor({ timeout: 30_000 });
-  await watched.close();
 });
 
 test('German, and back', async () => {

@@ -1,4 +1,5 @@
 /** The demo people in the Auth emulator. */
+import { ask } from './ask.ts';
 
 export const PASSWORD = 'kiln-demo';
 
@@ -19,7 +20,7 @@ export const people = {
 /** Creates them with fixed ids, as an administrator of the emulator may. */
 export async function createPeople(authHost: string, projectId: string): Promise<void> {
   for (const { uid, email, name } of Object.values(people)) {
-    const answer = await fetch(`http://${authHost}/identitytoolkit.googleapis.com/v1/projects/${projectId}/accounts`, {
+    const answer = await ask(`http://${authHost}/identitytoolkit.googleapis.com/v1/projects/${projectId}/accounts`, {
       method: 'POST',
       headers: { authorization: 'Bearer owner', 'content-type': 'application/json' },
       body: JSON.stringify({ localId: uid, email, password: PASSWORD, displayName: name, emailVerified: true }),

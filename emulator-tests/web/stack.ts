@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startAuthEmulator } from '../../scripts/emulator/suite.ts';
 import { ROOT } from '../../scripts/root.ts';
 import { adminAppPackage, firestorePackage, type Firestore } from '../functions-packages.ts';
+import { ask } from './ask.ts';
 import { buildWeb } from './build.ts';
 import type { Documents } from './fixtures.ts';
 import { startHosting } from './hosting.ts';
@@ -29,12 +30,12 @@ export interface WebStack {
 }
 
 const BATCH = 400;
+const AT_ONCE = 4;
 const NOWHERE = '127.0.0.1:9';
 
 export async function startWebStack({ projectId, firestore, auth, functions = NOWHERE, port }: WebStackOptions): Promise<WebStack> {
-  buildWeb();
   const running = auth ?? process.env['KILN_TEST_AUTH_EMULATOR'];
-  const started = running === undefined ? await startAuthEmulator({ projectId }) : undefined;
+  const [started] = await Promise.all([running === undefined ? startAuthEmulator({ projectId }) : undefined, buildWeb()]);
   const authHost = running ?? started?.host ?? '';
   await createPeople(authHost, projectId);
   await loadRules(firestore, projectId);
@@ -57,7 +58,7 @@ export async function startWebStack({ projectId, firestore, auth, functions = NO
 /** The emulator knows the rules of the project that it was started for; another project gets them here. */
 async function loadRules(firestore: string, projectId: string): Promise<void> {
   const content = readFileSync(join(ROOT, 'firestore.rules'), 'utf8');
-  const answer = await fetch(`http://${firestore}/emulator/v1/projects/${projectId}:securityRules`, {
+  const answer = await ask(`http://${firestore}/emulator/v1/projects/${projectId}:securityRules`, {
     method: 'PUT',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ rules: { files: [{ name: 'firestore.rules', content }] } }),
@@ -67,11 +68,15 @@ async function loadRules(firestore: string, projectId: string): Promise<void> {
 
 async function seed(db: Firestore, documents: Documents): Promise<void> {
   const entries = [...documents];
-  for (let start = 0; start < entries.length; start += BATCH) {
-    const batch = db.batch();
-    for (const [path, data] of entries.slice(start, start + BATCH)) batch.set(db.doc(path), withoutUndefined(data));
-    await batch.commit();
-  }
+  const pages = Array.from({ length: Math.ceil(entries.length / BATCH) }, (_, n) => entries.slice(n * BATCH, (n + 1) * BATCH));
+  const work = async (): Promise<void> => {
+    for (let page = pages.pop(); page !== undefined; page = pages.pop()) {
+      const batch = db.batch();
+      for (const [path, data] of page) batch.set(db.doc(path), withoutUndefined(data));
+      await batch.commit();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 
 function withoutUndefined(data: object): object {

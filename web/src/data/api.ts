@@ -3,7 +3,7 @@
  * shapes. An operation that the deployed functions do not know ends in `MissingOperation`, which every page can explain.
  */
 import type { Json } from '@engine/json.ts';
-import type { BulkRequest } from '@model/job.ts';
+import type { BulkRequest, Retention, Subject } from '@model/job.ts';
 import type { Role } from '@model/member.ts';
 import { MissingOperation, codeOf } from './problem.ts';
 import { services } from './firebase.ts';
@@ -24,6 +24,16 @@ export interface KbHit {
   readonly n: number;
   readonly text: string;
   readonly score: number;
+}
+
+/** A tool as its server describes it now, and whether somebody approved this description. */
+export interface ListedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Json;
+  readonly destructive: boolean;
+  readonly hash: string;
+  readonly approval: 'approved' | 'changed' | 'none';
 }
 
 /** What checking a chain of entries came to. */
@@ -62,9 +72,21 @@ interface Operations {
   'kb.delete': { in: { id: string }; out: unknown };
   'kb.search': { in: { text: string; topK?: number }; out: readonly KbHit[] };
   'schedules.put': { in: Readonly<Record<string, Json>>; out: unknown };
+  'schedules.delete': { in: { scheduleId: string }; out: unknown };
+  'hooks.put': { in: Readonly<Record<string, Json>>; out: unknown };
+  'hooks.delete': { in: { hookId: string }; out: unknown };
+  'mcp.put': { in: Readonly<Record<string, Json>>; out: unknown };
+  'mcp.delete': { in: { serverId: string }; out: unknown };
+  'mcp.tools': { in: { serverId: string }; out: readonly ListedTool[] };
+  'mcp.approve': { in: { serverId: string; tools: Readonly<Record<string, string>> }; out: unknown };
+  'limits.put': { in: { limits: Readonly<Record<string, number>> }; out: unknown };
   'outbox.resend': { in: { id: string }; out: unknown };
 
   'effects.settle': { in: { id: string; happened: boolean; result?: Json; reason: string }; out: unknown };
+
+  erasePerson: { in: Subject; out: { jobId: string } };
+  setRetention: { in: Partial<Omit<Retention, 'v'>>; out: unknown };
+  exportRun: { in: { runId: string }; out: { text: string; digest: string } };
 
   startBulk: { in: Omit<BulkRequest, 'rate'>; out: { jobId: string } };
   cancelJob: { in: { jobId: string }; out: unknown };

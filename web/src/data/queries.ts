@@ -7,7 +7,16 @@ import type { RunStatus } from '../../../functions/src/model/run.ts';
 import { liveStepStates } from '../../../functions/src/model/step.ts';
 import { ID_FIELD, type ListSpec } from './list-spec.ts';
 
-export const pageSize = { accounts: 50, members: 200, inbox: 50, notifications: 20, runs: 50, firstSteps: 100, steps: 300 } as const;
+export const pageSize = {
+  accounts: 50,
+  members: 200,
+  inbox: 50,
+  notifications: 20,
+  runs: 50,
+  firstSteps: 100,
+  steps: 300,
+  audit: 500,
+} as const;
 
 /** What the runs are narrowed down to. */
 export interface RunFilter {
@@ -185,6 +194,15 @@ export const queries = {
 
   schedules: (accountId: string): ListSpec => ({ path: `${paths.account(accountId)}/schedules`, limit: 100 }),
 
+  mcpServers: (accountId: string): ListSpec => ({ path: paths.mcpServers(accountId), limit: 100 }),
+
+  /** What people made of the answers of models, the latest first. */
+  corrections: (accountId: string): ListSpec => ({
+    path: `${paths.account(accountId)}/corrections`,
+    orderBy: [['at', 'desc']],
+    limit: 100,
+  }),
+
   jobs: (accountId: string): ListSpec => ({
     path: `${paths.account(accountId)}/jobs`,
     orderBy: [['createdAt', 'desc']],
@@ -196,6 +214,14 @@ export const queries = {
   knowledge: (accountId: string): ListSpec => ({ path: `${paths.account(accountId)}/kb`, orderBy: [['updatedAt', 'desc']], limit: 50 }),
 
   audit: (accountId: string): ListSpec => ({ path: paths.audit(accountId), orderBy: [['n', 'desc']], limit: 100 }),
+
+  /** A page of the audit log from its beginning, for saving it whole. */
+  auditFrom: (accountId: string, after: number): ListSpec => ({
+    path: paths.audit(accountId),
+    where: [['n', '>', after]],
+    orderBy: [['n', 'asc']],
+    limit: pageSize.audit,
+  }),
 
   rollups: (accountId: string, days: number): ListSpec => ({
     path: `${paths.account(accountId)}/rollups`,

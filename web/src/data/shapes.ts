@@ -12,10 +12,13 @@ import { versionRecordSchema, workflowRecordSchema, type VersionRecord, type Wor
 import { historyEntrySchema, type HistoryEntry } from '@model/history.ts';
 import { hookRecordSchema, type HookRecord } from '@model/hook.ts';
 import { memberRecordSchema, type MemberRecord } from '@model/member.ts';
-import { jobRecordSchema, type JobRecord } from '@model/job.ts';
+import { jobRecordSchema, retentionSchema, type JobRecord, type Retention } from '@model/job.ts';
+import { accountLimitsSchema } from '@model/limit.ts';
+import { mcpServerRecordSchema, type McpServerRecord } from '@model/mcp-server.ts';
 import { rollupRecordSchema, type RollupRecord } from '@model/metrics.ts';
 import { notificationRecordSchema, outboxRecordSchema, type NotificationRecord, type OutboxRecord } from '@model/outbox.ts';
-import { recipeRecordSchema, recipeVersionRecordSchema, type RecipeRecord, type RecipeVersionRecord } from '@model/recipe.ts';
+import { correctionRecordSchema, recipeRecordSchema, recipeVersionRecordSchema } from '@model/recipe.ts';
+import type { CorrectionRecord, RecipeRecord, RecipeVersionRecord } from '@model/recipe.ts';
 import { scheduleRecordSchema, type ScheduleRecord } from '@model/schedule.ts';
 import { exceptionRecordSchema, type ExceptionRecord } from '@model/reconciliation.ts';
 import { runRecordSchema, type RunRecord } from '@model/run.ts';
@@ -42,3 +45,7 @@ export const exceptionShape: z.ZodType<ExceptionRecord> = exceptionRecordSchema.
 export const outboxShape: z.ZodType<OutboxRecord> = outboxRecordSchema.strip();
 export const hookShape: z.ZodType<HookRecord> = hookRecordSchema.strip();
 export const effectShape: z.ZodType<EffectRecord> = effectRecordSchema.strip();
+export const mcpServerShape: z.ZodType<McpServerRecord> = mcpServerRecordSchema.strip();
+export const correctionShape: z.ZodType<CorrectionRecord> = correctionRecordSchema.strip();
+export const retentionShape: z.ZodType<Retention> = retentionSchema.strip();
+export const limitsShape: z.ZodType<z.infer<typeof accountLimitsSchema>> = accountLimitsSchema;

@@ -15,6 +15,7 @@ import { Ago } from '../ui/time.tsx';
 import { DeadlineSentence, Decisions, Result } from './approval-record.tsx';
 import { DecisionBar } from './decision-bar.tsx';
 import { EvidenceList } from './evidence.tsx';
+import { Handover } from './handover.tsx';
 import { PreviousSteps } from './previous-steps.tsx';
 import type { Shown } from './shown.ts';
 import { mayDecide } from './standing.ts';
@@ -139,6 +140,7 @@ function Body({ view, shown, intact }: BodyProps): ReactNode {
       ) : null}
       <PreviousSteps approval={approval} />
       <Decisions view={view} />
+      <Handover view={view} />
       <p className="small soft">
         {t.approval.digest}: <code>{approval.digest.slice(0, 16)}</code>
       </p>

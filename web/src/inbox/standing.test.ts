@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ApprovalRecord, DecisionRecord, VerdictRecord } from '@model/approval.ts';
-import { mayDecide, progressOf, standingOf, urgencyOf, type Own } from './standing.ts';
+import { mayDecide, progressOf, seatsToHandOver, standingOf, urgencyOf, type Own } from './standing.ts';
 
 const approval = {
   v: 2,
@@ -115,6 +115,16 @@ test('progress counts agreement by each rule; rejections, abstentions and refuse
       others,
     ),
   ).toMatchObject({ agreed: 1, needed: 3 });
+});
+
+test('seats of those who have voted stay with them', () => {
+  const panels = [
+    { approvers: {}, quorum: 'all' as const, seats: ['me', 'ada'] },
+    { approvers: {}, quorum: 'any' as const, seats: ['ada', 'boss'] },
+  ];
+  const counted: VerdictRecord = { ...verdict, by: 'me', accepted: true, seats: ['me'] };
+  const refused: VerdictRecord = { ...verdict, by: 'ada', accepted: false, seats: ['ada'] };
+  expect(seatsToHandOver(panels, [counted, refused])).toEqual(['ada', 'boss']);
 });
 
 test('urgency follows the deadline', () => {

@@ -69,6 +69,12 @@ export function progressOf(quorum: QuorumRule, panels: readonly Panel[], verdict
   return { agreed: agreeing.length, needed: groups.reduce((sum, group) => sum + group.min, 0), groups };
 }
 
+/** Seats whose holders have not voted: these can still go to somebody else. */
+export function seatsToHandOver(panels: readonly Panel[], verdicts: readonly VerdictRecord[]): readonly string[] {
+  const voted = new Set(verdicts.flatMap(({ accepted, seats }) => (accepted ? seats : [])));
+  return [...new Set(panels.flatMap(({ seats }) => seats))].filter((uid) => !voted.has(uid));
+}
+
 /** How pressing a request is, by its deadline. */
 export function urgencyOf(deadlineAt: number, now: number): 'late' | 'soon' | 'today' | 'later' {
   const left = deadlineAt - now;

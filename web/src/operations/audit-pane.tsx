@@ -1,10 +1,11 @@
 import type { ReactNode } from 'react';
 import { useAccount, usePeople } from '../data/account.tsx';
 import { call } from '../data/api.ts';
-import { useLiveList } from '../data/live.ts';
-import { queries } from '../data/queries.ts';
+import { readList, useLiveList } from '../data/live.ts';
+import { pageSize, queries } from '../data/queries.ts';
 import { historyShape } from '../data/shapes.ts';
 import { useText } from '../text/text.tsx';
+import { DownloadButton } from '../ui/download.tsx';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
 import { Moment } from '../ui/time.tsx';
 import { VerifyChain } from './verify-chain.tsx';
@@ -16,10 +17,25 @@ export function AuditPane(): ReactNode {
   if (!can('administer')) return <Empty icon="ban" title={t.operations.audit.onlyAdmins} />;
   return (
     <div className={styles['stack']}>
-      <VerifyChain verify={() => call('verifyAudit', accountId, {})} />
+      <div className={styles['line']}>
+        <VerifyChain verify={() => call('verifyAudit', accountId, {})} />
+        <DownloadButton label={t.operations.audit.save} name={`audit-${accountId}.jsonl`} text={() => wholeAudit(accountId)} />
+      </div>
       <Entries />
     </div>
   );
+}
+
+/** JSON Lines, an entry each, from the first to the last. */
+async function wholeAudit(accountId: string): Promise<string> {
+  const lines: string[] = [];
+  for (let after = 0; ;) {
+    const entries = await readList(queries.auditFrom(accountId, after), historyShape);
+    lines.push(...entries.map(({ value }) => `${JSON.stringify(value)}\n`));
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < pageSize.audit) return lines.join('');
+    after = last.value.n;
+  }
 }
 
 function Entries(): ReactNode {

@@ -10,6 +10,8 @@ import { ExceptionsPane } from './exceptions-pane.tsx';
 import { HealthPane } from './health-pane.tsx';
 import { MembersPane } from './members-pane.tsx';
 import { SchedulesPane } from './schedules-pane.tsx';
+import { SettingsPane } from './settings-pane.tsx';
+import { ToolsPane } from './tools-pane.tsx';
 import { WebhooksPane } from './webhooks-pane.tsx';
 import styles from './operations.module.css';
 
@@ -19,7 +21,9 @@ const panes = {
   health: HealthPane,
   webhooks: WebhooksPane,
   schedules: SchedulesPane,
+  tools: ToolsPane,
   members: MembersPane,
+  settings: SettingsPane,
   audit: AuditPane,
 } as const;
 type Tab = keyof typeof panes;

@@ -1,9 +1,8 @@
-import { Button, Textarea } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import type { Json } from '@engine/json.ts';
 import type { ScheduleRecord } from '@model/schedule.ts';
 import { useAccount } from '../data/account.tsx';
-import { fromText } from '../data/knowledge-shape.ts';
 import { useLiveList } from '../data/live.ts';
 import { queries } from '../data/queries.ts';
 import { scheduleShape } from '../data/shapes.ts';
@@ -12,39 +11,31 @@ import { Dialog } from '../ui/dialog.tsx';
 import { useNow } from '../ui/now.ts';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
 import { Badge } from '../ui/status.tsx';
-import { toast } from '../ui/toast.tsx';
+import { JsonForm, RemoveButton } from './json-form.tsx';
 import { useCall } from './use-call.ts';
 import styles from './operations.module.css';
 
-const fresh = JSON.stringify(
-  {
-    scheduleId: 'every-morning',
-    workflowId: 'my-workflow',
-    cron: '0 7 * * 1-5',
-    timeZone: 'Europe/Zurich',
-    input: {},
-    overlap: 'skip',
-    catchUp: 'latest',
-    active: true,
-  },
-  null,
-  2,
-);
+const fresh = {
+  scheduleId: 'every-morning',
+  workflowId: 'my-workflow',
+  cron: '0 7 * * 1-5',
+  timeZone: 'Europe/Zurich',
+  input: {},
+  overlap: 'skip',
+  catchUp: 'latest',
+  active: true,
+};
 
 /** What a person edits of a schedule. */
-function asText({ scheduleId, workflowId, cron, timeZone, input, overlap, catchUp, active, jitterMs }: ScheduleRecord): string {
-  return JSON.stringify(
-    { scheduleId, workflowId, cron, timeZone, input: JSON.parse(input) as Json, jitter: jitterMs, overlap, catchUp, active },
-    null,
-    2,
-  );
+function editable({ scheduleId, workflowId, cron, timeZone, input, overlap, catchUp, active, jitterMs }: ScheduleRecord) {
+  return { scheduleId, workflowId, cron, timeZone, input: JSON.parse(input) as Json, jitter: jitterMs, overlap, catchUp, active };
 }
 
 export function SchedulesPane(): ReactNode {
   const { t } = useText();
   const { accountId, can } = useAccount();
   const live = useLiveList(queries.schedules(accountId), scheduleShape);
-  const [editing, setEditing] = useState<string>();
+  const [editing, setEditing] = useState<Readonly<Record<string, Json>>>();
   const words = t.operations.schedules;
   if (live.state === 'loading') return <Loading lines={3} />;
   if (live.state === 'failed') return <Problem error={live.error} />;
@@ -53,7 +44,7 @@ export function SchedulesPane(): ReactNode {
       {live.value.length === 0 ? <Empty icon="clock" title={words.none.title} text={words.none.text} /> : null}
       <ul className={styles['list']}>
         {live.value.map(({ id, value }) => (
-          <ScheduleRow key={id} schedule={value} onEdit={() => setEditing(asText(value))} />
+          <ScheduleRow key={id} schedule={value} onEdit={() => setEditing(editable(value))} />
         ))}
       </ul>
       {can('start') ? (
@@ -64,7 +55,9 @@ export function SchedulesPane(): ReactNode {
         </div>
       ) : null}
       <Dialog open={editing !== undefined} onClose={() => setEditing(undefined)} title={words.edit}>
-        {editing === undefined ? null : <ScheduleForm initial={editing} onDone={() => setEditing(undefined)} />}
+        {editing === undefined ? null : (
+          <JsonForm op="schedules.put" initial={editing} help={words.help} onDone={() => setEditing(undefined)} />
+        )}
       </Dialog>
     </div>
   );
@@ -74,6 +67,7 @@ function ScheduleRow({ schedule, onEdit }: { readonly schedule: ScheduleRecord; 
   const { t, format } = useText();
   const { can } = useAccount();
   const now = useNow(60_000);
+  const { problem, run } = useCall();
   const words = t.operations.schedules;
   return (
     <li>
@@ -89,41 +83,19 @@ function ScheduleRow({ schedule, onEdit }: { readonly schedule: ScheduleRecord; 
         </div>
         {schedule.active ? <p className="small soft">{words.next(format.moment(schedule.nextAt, now))}</p> : null}
         {schedule.error === undefined ? null : <p className="small">{schedule.error}</p>}
+        {problem === undefined ? null : <Problem error={problem} compact />}
       </div>
       {can('start') ? (
-        <Button variant="default" size="compact-sm" onClick={onEdit}>
-          {words.edit}
-        </Button>
+        <div className={styles['actions']}>
+          <Button variant="default" size="compact-sm" onClick={onEdit}>
+            {words.edit}
+          </Button>
+          <RemoveButton
+            question={words.removeSure(schedule.scheduleId)}
+            onRemove={() => run('schedules.delete', { scheduleId: schedule.scheduleId })}
+          />
+        </div>
       ) : null}
     </li>
-  );
-}
-
-function ScheduleForm({ initial, onDone }: { readonly initial: string; readonly onDone: () => void }): ReactNode {
-  const { t } = useText();
-  const [text, setText] = useState(initial);
-  const { busy, problem, run } = useCall();
-  const schedule = fromText(text);
-  const save = async (): Promise<void> => {
-    if (schedule === undefined || !(await run('schedules.put', schedule))) return;
-    toast('good', t.operations.schedules.saved);
-    onDone();
-  };
-  return (
-    <div className={styles['form']}>
-      <Textarea
-        label={t.operations.schedules.edit}
-        autosize
-        minRows={8}
-        spellCheck={false}
-        value={text}
-        error={schedule === undefined ? t.workflows.editor.notJson : undefined}
-        onChange={(event) => setText(event.currentTarget.value)}
-      />
-      {problem === undefined ? null : <Problem error={problem} compact />}
-      <Button loading={busy} disabled={schedule === undefined} onClick={() => void save()}>
-        {t.operations.schedules.save}
-      </Button>
-    </div>
   );
 }

@@ -1,5 +1,6 @@
 import { Button, NativeSelect } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
+import type { Json } from '@engine/json.ts';
 import type { HookRecord } from '@model/hook.ts';
 import type { OutboxRecord } from '@model/outbox.ts';
 import { useAccount } from '../data/account.tsx';
@@ -9,11 +10,13 @@ import { queries } from '../data/queries.ts';
 import { hookShape, outboxShape } from '../data/shapes.ts';
 import { useText } from '../text/text.tsx';
 import { CopyButton } from '../ui/copy.tsx';
+import { Dialog } from '../ui/dialog.tsx';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
 import { Badge, type Tone } from '../ui/status.tsx';
 import { Ago } from '../ui/time.tsx';
 import type { IconName } from '../ui/icons.tsx';
 import { toast } from '../ui/toast.tsx';
+import { JsonForm, RemoveButton } from './json-form.tsx';
 import { useCall } from './use-call.ts';
 import styles from './operations.module.css';
 
@@ -36,25 +39,54 @@ export function WebhooksPane(): ReactNode {
   );
 }
 
+const fresh = {
+  hookId: 'orders',
+  scheme: { kind: 'standard' },
+  keys: ['ORDERS_KEY'],
+  target: { kind: 'start', workflowId: 'my-workflow' },
+  active: true,
+};
+
 function Hooks(): ReactNode {
   const { t } = useText();
-  const { accountId } = useAccount();
+  const { accountId, can } = useAccount();
   const live = useLiveList(queries.hooks(accountId), hookShape);
+  const [editing, setEditing] = useState<Readonly<Record<string, Json>>>();
   if (live.state === 'loading') return <Loading lines={2} />;
   if (live.state === 'failed') return <Problem error={live.error} />;
   const words = t.operations.webhooks;
-  if (live.value.length === 0) return <Empty icon="link" title={words.noHooks.title} text={words.noHooks.text} />;
+  const close = (): void => setEditing(undefined);
   return (
-    <ul className={styles['list']}>
-      {live.value.map(({ id, value }) => (
-        <HookRow key={id} hook={value} />
-      ))}
-    </ul>
+    <>
+      {live.value.length === 0 ? <Empty icon="link" title={words.noHooks.title} text={words.noHooks.text} /> : null}
+      <ul className={styles['list']}>
+        {live.value.map(({ id, value }) => (
+          <HookRow key={id} hook={value} onEdit={() => setEditing(editable(value))} />
+        ))}
+      </ul>
+      {can('administer') ? (
+        <div className={styles['actions']}>
+          <Button variant="default" onClick={() => setEditing(fresh)}>
+            {words.add}
+          </Button>
+        </div>
+      ) : null}
+      <Dialog open={editing !== undefined} onClose={close} title={words.edit}>
+        {editing === undefined ? null : <JsonForm op="hooks.put" initial={editing} help={words.help} onDone={close} />}
+      </Dialog>
+    </>
   );
 }
 
-function HookRow({ hook }: { readonly hook: HookRecord }): ReactNode {
+/** What a person edits of an address. */
+function editable({ v: _v, accountId: _accountId, ...hook }: HookRecord): Readonly<Record<string, Json>> {
+  return JSON.parse(JSON.stringify(hook)) as Readonly<Record<string, Json>>;
+}
+
+function HookRow({ hook, onEdit }: { readonly hook: HookRecord; readonly onEdit: () => void }): ReactNode {
   const { t } = useText();
+  const { can } = useAccount();
+  const { problem, run } = useCall();
   const words = t.operations.webhooks;
   const address = `${location.origin}/hooks/${hook.accountId}/${hook.hookId}`;
   const target = hook.target.kind === 'start' ? words.target.start(hook.target.workflowId) : words.target.event(hook.target.name);
@@ -69,8 +101,19 @@ function HookRow({ hook }: { readonly hook: HookRecord }): ReactNode {
           <span className="soft">{target}</span>
         </div>
         <code>{address}</code>
+        {problem === undefined ? null : <Problem error={problem} compact />}
       </div>
-      <CopyButton label={words.address} text={() => address} />
+      <div className={styles['actions']}>
+        <CopyButton label={words.address} text={() => address} />
+        {can('administer') ? (
+          <>
+            <Button variant="default" size="compact-sm" onClick={onEdit}>
+              {t.operations.members.change}
+            </Button>
+            <RemoveButton question={words.removeSure(hook.hookId)} onRemove={() => run('hooks.delete', { hookId: hook.hookId })} />
+          </>
+        ) : null}
+      </div>
     </li>
   );
 }

@@ -4,9 +4,11 @@ import { useState, type ReactNode } from 'react';
 import type { RunRecord } from '@model/run.ts';
 import { verdictOn } from '@engine/legal-commands.ts';
 import { useAccount } from '../data/account.tsx';
+import { call } from '../data/api.ts';
 import { Starter, Took } from '../runs/run-facts.tsx';
 import { useText } from '../text/text.tsx';
 import { CopyButton } from '../ui/copy.tsx';
+import { DownloadButton } from '../ui/download.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Badge, RunBadge } from '../ui/status.tsx';
 import { Moment } from '../ui/time.tsx';
@@ -17,9 +19,9 @@ import styles from './run-page.module.css';
 
 export function RunHead({ run }: { readonly run: RunRecord }): ReactNode {
   const { t } = useText();
-  const { accountId } = useAccount();
+  const { accountId, can } = useAccount();
   const [asking, setAsking] = useState<'all' | 'pause' | 'resume' | 'cancel'>();
-  const quick = (['pause', 'resume', 'cancel'] as const).filter((kind) => verdictOn(kind, run, undefined).allowed);
+  const quick = (['pause', 'resume', 'cancel'] as const).filter((kind) => can('operate') && verdictOn(kind, run, undefined).allowed);
   return (
     <header className={styles['head']}>
       <p className="small soft">
@@ -61,6 +63,13 @@ export function RunHead({ run }: { readonly run: RunRecord }): ReactNode {
         <Facts run={run} />
         <CopyButton label={t.common.copyJson} text={() => runAsJson(run)} />
         <CopyButton label={t.common.copyLink} icon="link" text={() => location.href} />
+        {can('operate') ? (
+          <DownloadButton
+            label={t.run.export}
+            name={`run-${run.runId}.jsonl`}
+            text={async () => (await call('exportRun', run.accountId, { runId: run.runId })).text}
+          />
+        ) : null}
       </div>
       <RunError run={run} />
       <CommandsDialog

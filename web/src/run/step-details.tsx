@@ -49,6 +49,7 @@ export function StepDetails({ run, step, titled = true }: DetailsProps): ReactNo
       {step.error === undefined ? null : <ErrorView error={step.error} />}
       <Timing step={step} />
       <Provenance step={step} />
+      <Progress step={step} />
       {step.output === undefined ? null : (
         <section>
           <h3>{t.run.output}</h3>
@@ -70,6 +71,18 @@ export function StepDetails({ run, step, titled = true }: DetailsProps): ReactNo
       <Facts details={step.details} />
       <CommandsDialog run={run} step={step} open={asking} onClose={() => setAsking(false)} />
     </div>
+  );
+}
+
+/** What the attempt that is under way has written so far. */
+function Progress({ step: { state, attempt, progress } }: { readonly step: StepRecord }): ReactNode {
+  const { t } = useText();
+  if (state !== 'running' || progress?.attempt !== attempt) return null;
+  return (
+    <section aria-live="polite">
+      <h3>{t.run.output}</h3>
+      <pre className="small">{progress.text}…</pre>
+    </section>
   );
 }
 

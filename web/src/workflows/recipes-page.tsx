@@ -1,4 +1,4 @@
-import { Button, Textarea } from '@mantine/core';
+import { Button, NativeSelect, Textarea } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { paths } from '@model/paths.ts';
 import { useFocusOnArrival } from '../app/focus.ts';
@@ -13,6 +13,7 @@ import { useText } from '../text/text.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Empty, Loading, Problem } from '../ui/states.tsx';
 import { toast } from '../ui/toast.tsx';
+import { Corrections } from './corrections.tsx';
 import styles from './workflows.module.css';
 
 const fresh = JSON.stringify(
@@ -26,14 +27,19 @@ const fresh = JSON.stringify(
   2,
 );
 
+/** What is being looked at: a version of a recipe, or a new one. */
+type Edited =
+  | { readonly text: string; readonly id?: never }
+  | { readonly text: string; readonly id: string; readonly version: number; readonly latest: number };
+
 export function RecipesPage(): ReactNode {
   const { t } = useText();
   const { accountId, can } = useAccount();
   const live = useLiveList(queries.recipes(accountId), recipeShape);
-  const [editing, setEditing] = useState<string>();
-  const open = async (id: string, version: number): Promise<void> => {
+  const [editing, setEditing] = useState<Edited>();
+  const open = async (id: string, version: number, latest: number): Promise<void> => {
     const found = await readDoc(paths.recipeVersion(accountId, id, version), recipeVersionShape);
-    if (found !== undefined) setEditing(JSON.stringify(JSON.parse(found.value.json), null, 2));
+    if (found !== undefined) setEditing({ text: JSON.stringify(JSON.parse(found.value.json), null, 2), id, version, latest });
   };
   usePageTitle(t.recipes.title);
   useFocusOnArrival('recipes');
@@ -44,7 +50,7 @@ export function RecipesPage(): ReactNode {
           <h1>{t.recipes.title}</h1>
           <p className="soft">{t.recipes.text}</p>
         </div>
-        {can('author') ? <Button onClick={() => setEditing(fresh)}>{t.recipes.create}</Button> : null}
+        {can('author') ? <Button onClick={() => setEditing({ text: fresh })}>{t.recipes.create}</Button> : null}
       </header>
       {live.state === 'loading' ? <Loading /> : null}
       {live.state === 'failed' ? <Problem error={live.error} /> : null}
@@ -59,15 +65,27 @@ export function RecipesPage(): ReactNode {
               <span className="soft">{value.description}</span>
             </span>
             <span className="small soft">{t.workflows.version(value.latest)}</span>
-            <Button variant="default" size="compact-sm" onClick={() => void open(id, value.latest)}>
+            <Button variant="default" size="compact-sm" onClick={() => void open(id, value.latest, value.latest)}>
               {can('author') ? t.recipes.edit : t.common.open}
             </Button>
           </li>
         ))}
       </ul>
       <Dialog open={editing !== undefined} onClose={() => setEditing(undefined)} title={t.recipes.title} wide>
-        {editing === undefined ? null : <RecipeForm initial={editing} onDone={() => setEditing(undefined)} />}
+        {editing?.id === undefined ? null : (
+          <NativeSelect
+            label={t.recipes.version}
+            value={String(editing.version)}
+            onChange={(event) => void open(editing.id, Number(event.currentTarget.value), editing.latest)}
+            data={Array.from({ length: editing.latest }, (_, n) => ({
+              value: String(editing.latest - n),
+              label: t.workflows.version(editing.latest - n),
+            }))}
+          />
+        )}
+        {editing === undefined ? null : <RecipeForm key={editing.text} initial={editing.text} onDone={() => setEditing(undefined)} />}
       </Dialog>
+      {can('operate') ? <Corrections /> : null}
     </div>
   );
 }

@@ -7,6 +7,7 @@ export const common: Catalogue['common'] = {
   close: 'Schliessen',
   cancel: 'Abbrechen',
   save: 'Speichern',
+  remove: 'Löschen',
   copy: 'Kopieren',
   copied: 'Kopiert',
   copyLink: 'Link kopieren',

@@ -113,6 +113,7 @@ export const run: Catalogue['run'] = {
   type: (type) => `Art: ${type}`,
   paused: 'vom Betrieb angehalten',
   businessState: 'Geschäftszustand',
+  export: 'Ausleiten',
   businessKey: 'Geschäftsschlüssel',
   reconciliation: 'Zielsystem',
   took: 'Dauer',

@@ -69,7 +69,17 @@ export const recipes: Catalogue['recipes'] = {
   edit: 'Bearbeiten',
   publish: 'Veröffentlichen',
   label: 'Rezept als JSON',
+  version: 'Version',
   saved: 'Veröffentlicht.',
+  corrections: {
+    title: 'Was Menschen aus Antworten machten',
+    none: 'Wenn jemand eine Modellantwort prüft, wird es hier festgehalten: Daten, um Prompts und Schwellen zu beurteilen.',
+    share: (changed, all) => `${changed} der letzten ${all} Antworten wurden korrigiert.`,
+    save: 'Als JSON Lines speichern',
+    changes: 'Korrigiert',
+    changed: 'Korrigiert',
+    kept: 'Unverändert angenommen',
+  },
 };
 
 export const knowledge: Catalogue['knowledge'] = {

@@ -5,6 +5,7 @@ export const common = {
   close: 'Close',
   cancel: 'Cancel',
   save: 'Save',
+  remove: 'Delete',
   copy: 'Copy',
   copied: 'Copied',
   copyLink: 'Copy link',

@@ -55,6 +55,7 @@ export const run = {
   type: (type: string) => `Type: ${type}`,
   paused: 'held by an operator',
   businessState: 'Business state',
+  export: 'Export',
   businessKey: 'Business key',
   reconciliation: 'Target system',
   took: 'Took',

@@ -61,7 +61,17 @@ export const recipes = {
   edit: 'Edit',
   publish: 'Publish',
   label: 'Recipe as JSON',
+  version: 'Version',
   saved: 'Published.',
+  corrections: {
+    title: 'What people made of answers',
+    none: 'When somebody reviews an answer of a model, it is kept here: data to judge prompts and thresholds by.',
+    share: (changed: string, all: string) => `${changed} of the latest ${all} answers were corrected.`,
+    save: 'Save as JSON Lines',
+    changes: 'Corrected',
+    changed: 'Corrected',
+    kept: 'Accepted as it was',
+  },
 } as const;
 
 export const knowledge = {
