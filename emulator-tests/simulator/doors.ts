@@ -123,6 +123,10 @@ export class KnownWorkflows implements Definitions {
     return { kind: 'graph', version: 1, hash: 'h' };
   }
 
+  async pinned(accountId: string, workflowId: string, version: number): Promise<PinnedVersion> {
+    return this.#registry.pinned(workflowId, version) ?? { ...(await this.latest(accountId, workflowId)), version };
+  }
+
   plannerOf(instance: object): ReplayingPlanner {
     let planner = this.#planners.get(instance);
     if (planner === undefined) this.#planners.set(instance, (planner = new ReplayingPlanner(this.#registry)));

@@ -155,8 +155,8 @@ export class WorkflowRegistry {
   }
 
   /** What a new run pins. The code itself is not hashed: what matters is checked by the journal. */
-  pinned(id: string): PinnedVersion | undefined {
-    const workflow = this.latest(id);
+  pinned(id: string, version?: number): PinnedVersion | undefined {
+    const workflow = version === undefined ? this.latest(id) : this.find(id, version);
     return workflow === undefined ? undefined : { kind: 'code', version: workflow.version, hash: digest(`${id}@${workflow.version}`) };
   }
 

@@ -31,9 +31,9 @@ export async function forkRun(replayer: Replayer, runtime: Runtime, ref: RunRef,
   const { docs } = await runtime.store.get([paths.run(ref.accountId, ref.runId)]);
   if (docs[0] === undefined) throw new KilnError('run.not_found', `run ${ref.runId} does not exist`);
   const run = runRecordSchema.parse(docs[0].data);
-  const pinned = replayer.registry.pinned(run.workflowId);
+  const pinned = replayer.registry.pinned(run.workflowId, options.version);
   if (run.kind !== 'code' || pinned === undefined)
-    throw new KilnError('code.version_missing', replayer.missing(run.workflowId, run.version));
+    throw new KilnError('code.version_missing', replayer.missing(run.workflowId, options.version ?? run.version));
   const journal = await latestJournal(runtime.store, replayer.reader, ref);
   const entries = await replayer.reader.rawEntries(runtime.store, ref, journal);
   const taken = takenOver(run, entries, options.from);
@@ -43,7 +43,7 @@ export async function forkRun(replayer: Replayer, runtime: Runtime, ref: RunRef,
     accountId: ref.accountId,
     runId,
     workflowId: run.workflowId,
-    pinned: { ...pinned, version: options.version ?? pinned.version },
+    pinned,
     input: facts.payload,
     startedBy: options.by,
     chainDepth: run.chainDepth,

@@ -14,7 +14,16 @@ import type { Store } from './store.ts';
 
 /** The code workflows that this deployment contains: they are versioned in code, not in documents. */
 export interface CodeWorkflows {
-  pinned(workflowId: string): PinnedVersion | undefined;
+  /** The newest version, or the one asked for. */
+  pinned(workflowId: string, version?: number): PinnedVersion | undefined;
+}
+
+/** What a new run pins: the version that is asked for, or the newest. */
+export function pin(
+  definitions: Definitions,
+  { accountId, workflowId, version }: { readonly accountId: string; readonly workflowId: string; readonly version?: number | undefined },
+): Promise<PinnedVersion> {
+  return version === undefined ? definitions.latest(accountId, workflowId) : definitions.pinned(accountId, workflowId, version);
 }
 
 export interface Publication {
@@ -146,5 +155,15 @@ export class StoredDefinitions implements Definitions {
     if (docs[0] === undefined) throw new KilnError('definition.not_found', `there is no workflow "${workflowId}" in this account`);
     const { latest, hash } = workflowRecordSchema.parse(docs[0].data);
     return { kind: 'graph', version: latest, hash };
+  }
+
+  /** @throws KilnError `definition.not_found` */
+  async pinned(accountId: string, workflowId: string, version: number): Promise<PinnedVersion> {
+    const code = this.#code.pinned(workflowId, version);
+    if (code !== undefined) return code;
+    const { docs } = await this.#store.get([paths.version(accountId, workflowId, version)]);
+    if (docs[0] === undefined)
+      throw new KilnError('definition.not_found', `there is no version ${version} of workflow "${workflowId}" in this account`);
+    return { kind: 'graph', version, hash: versionRecordSchema.parse(docs[0].data).hash };
   }
 }

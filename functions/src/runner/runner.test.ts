@@ -85,6 +85,7 @@ function host(definitions: Record<string, unknown>): MemoryHost {
           return found === undefined ? Promise.reject(new KilnError('definition.not_found', id)) : Promise.resolve(found);
         },
         latest: () => Promise.resolve({ kind: 'graph', version: 1, hash: 'h' }),
+        pinned: (_accountId, _id, version) => Promise.resolve({ kind: 'graph', version, hash: 'h' }),
       },
       stepTypes: createStepRegistry(),
       services: { actions: new ActionRegistry([echo, flaky, heldBack]) },

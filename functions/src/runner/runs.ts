@@ -3,6 +3,7 @@ import { canonicalJson, parseJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
 import type { Problem } from '../engine/problem.ts';
 import { endRun } from '../ledger/end-run.ts';
+import { pin } from '../ledger/definitions.ts';
 import { newRunWrites, startKeyPath } from '../ledger/new-run.ts';
 import type { NewRun } from '../ledger/new-run.ts';
 import { initialState, overdueWatch } from '../ledger/business-states.ts';
@@ -54,8 +55,7 @@ export interface Started {
 
 /** Starts a run. With a start key, the same key never starts a second run beside one that its policy accepts. */
 export async function startRun(runtime: Runtime, request: StartRequest): Promise<Started> {
-  const latest = await runtime.definitions.latest(request.accountId, request.workflowId);
-  const pinned = request.version === undefined ? latest : { ...latest, version: request.version };
+  const pinned = await pin(runtime.definitions, request);
   const input = canonicalJson(request.input);
   const { startKey, policy, runId = runtime.token(), version: _version, ...rest } = request;
   const writesFor = (id: string): readonly Write[] =>

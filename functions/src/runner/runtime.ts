@@ -31,6 +31,8 @@ export interface Definitions {
   get(accountId: string, workflowId: string, version: number): Promise<DefinitionIndex>;
   /** The newest version, for new runs. Throws definition.not_found. */
   latest(accountId: string, workflowId: string): Promise<PinnedVersion>;
+  /** That very version. Throws definition.not_found. */
+  pinned(accountId: string, workflowId: string, version: number): Promise<PinnedVersion>;
 }
 
 export interface PinnedVersion {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { canonicalJson } from '../engine/json.ts';
+import { pin } from '../ledger/definitions.ts';
 import { newRunWrites } from '../ledger/new-run.ts';
 import { childTraceparent } from '../engine/trace-context.ts';
 import type { WaitStepType } from './step-type.ts';
@@ -20,8 +21,7 @@ export const subworkflow: WaitStepType<z.infer<typeof schema>> = {
   async enter({ ref, config, input, documentId, facts, definitions, now }) {
     const parent = await facts();
     const traceparent = childTraceparent(parent.traceparent, ref);
-    const latest = await definitions.latest(ref.accountId, config.workflow);
-    const pinned = config.version === undefined ? latest : { ...latest, version: config.version };
+    const pinned = await pin(definitions, { accountId: ref.accountId, workflowId: config.workflow, version: config.version });
     const child = newRunWrites({
       accountId: ref.accountId,
       runId: documentId,

@@ -74,6 +74,8 @@ export function definitionsContract(name: string, open: () => Promise<Store>): v
       ]);
       const definitions = new StoredDefinitions(store, code);
       expect(await definitions.latest(accountId, 'flow')).toEqual({ kind: 'graph', version: 2, hash: second.hash });
+      expect(await definitions.pinned(accountId, 'flow', 1)).toEqual({ kind: 'graph', version: 1, hash: first.hash });
+      expect((await errorOf(definitions.pinned(accountId, 'flow', 3))).code).toBe('definition.not_found');
       const texts = await Promise.all([1, 2].map(async (version) => (await definitions.get(accountId, 'flow', version)).definition.steps));
       expect(texts).toEqual([[{ id: 'a', type: 'note', text: 'one' }], [{ id: 'a', type: 'note', text: 'two' }]]);
     });

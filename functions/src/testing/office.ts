@@ -63,6 +63,7 @@ export function officeRuntime(base: Pick<Runtime, 'store' | 'clock' | 'doorbells
         return found === undefined ? Promise.reject(new KilnError('definition.not_found', id)) : Promise.resolve(found);
       },
       latest: () => Promise.resolve({ kind: 'graph', version: 1, hash: 'hash' }),
+      pinned: (_accountId, _id, version) => Promise.resolve({ kind: 'graph', version, hash: 'hash' }),
     },
     stepTypes: createStepRegistry(),
     services: { actions: new ActionRegistry([]), members: new StoredMembers(base.store) },

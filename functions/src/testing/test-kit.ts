@@ -1,5 +1,6 @@
 import { parseDuration } from '../engine/duration.ts';
 import { indexDefinition } from '../engine/definition-index.ts';
+import type { DefinitionIndex } from '../engine/definition-index.ts';
 import { canonicalJson, digest, parseJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
 import { ReplayingPlanner } from '../durable/code-planner.ts';
@@ -26,7 +27,7 @@ import type { StepRecord } from '../model/step.ts';
 import { attend } from '../runner/attend.ts';
 import { startRun } from '../runner/runs.ts';
 import type { StartRequest } from '../runner/runs.ts';
-import type { RunnerEvent, Runtime } from '../runner/runtime.ts';
+import type { PinnedVersion, RunnerEvent, Runtime } from '../runner/runtime.ts';
 import { ActionRegistry } from '../steps/action-registry.ts';
 import type { Action } from '../steps/action-registry.ts';
 import { createStepRegistry } from '../steps/index.ts';
@@ -330,12 +331,8 @@ export class TestKit {
             ? Promise.reject(new KilnError('definition.not_found', `there is no workflow "${id}"`))
             : Promise.resolve(found);
         },
-        latest: (_accountId, id) => {
-          const pinned = this.#registry.pinned(id) ?? (graphs.has(id) ? { kind: 'graph' as const, version: 1, hash: '' } : undefined);
-          return pinned === undefined
-            ? Promise.reject(new KilnError('definition.not_found', `there is no workflow "${id}"`))
-            : Promise.resolve(pinned);
-        },
+        latest: (_accountId, id) => this.#pinned(graphs, id),
+        pinned: (_accountId, id, version) => this.#pinned(graphs, id, version),
       },
       stepTypes: this.#stubs.registryOf(createStepRegistry()),
       services: { actions: new ActionRegistry(options.actions ?? []), members: new StoredMembers(base.store), ...options.services },
@@ -348,6 +345,14 @@ export class TestKit {
       followers: [],
       observe: (event) => void this.noticed.push(event),
     };
+  }
+
+  #pinned(graphs: ReadonlyMap<string, DefinitionIndex>, id: string, version?: number): Promise<PinnedVersion> {
+    const graph = graphs.has(id) ? ({ kind: 'graph', version: version ?? 1, hash: '' } as const) : undefined;
+    const pinned = this.#registry.pinned(id, version) ?? graph;
+    return pinned === undefined
+      ? Promise.reject(new KilnError('definition.not_found', `there is no workflow "${id}"`))
+      : Promise.resolve(pinned);
   }
 }
 

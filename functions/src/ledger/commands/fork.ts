@@ -3,7 +3,6 @@ import { verdictOn } from '../../engine/legal-commands.ts';
 import { canonicalJson, digest, parseJson } from '../../engine/json.ts';
 import type { Json } from '../../engine/json.ts';
 import { KilnError } from '../../model/errors.ts';
-import { versionRecordSchema } from '../../model/definition.ts';
 import { paths } from '../../model/paths.ts';
 import { runRecordSchema } from '../../model/run.ts';
 import type { RunRecord } from '../../model/run.ts';
@@ -176,10 +175,8 @@ async function pinnedVersion(
   run: RunRecord,
   version: number | undefined,
 ): Promise<Pick<RunRecord, 'version' | 'hash' | 'kind'>> {
-  const { kind } = run;
-  if (version === undefined || version === run.version) return { version: run.version, hash: run.hash, kind };
-  if (kind === 'code') return { ...(await runtime.definitions.latest(ref.accountId, run.workflowId)), version };
-  const { docs } = await runtime.store.get([paths.version(ref.accountId, run.workflowId, version)]);
-  if (docs[0] === undefined) throw new KilnError('command.refused', `there is no version ${version} of workflow "${run.workflowId}"`);
-  return { version, hash: versionRecordSchema.parse(docs[0].data).hash, kind };
+  const { kind, hash } = run;
+  return version === undefined || version === run.version
+    ? { version: run.version, hash, kind }
+    : runtime.definitions.pinned(ref.accountId, run.workflowId, version);
 }
