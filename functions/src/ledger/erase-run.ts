@@ -65,6 +65,7 @@ function eraseStep(step: StepRecord): Write {
     ...(step.output === undefined ? {} : { output: erased(step.output) }),
     editedInput: remove,
     details: remove,
+    progress: remove,
     baton: remove,
     turnError: remove,
     attempts: step.attempts.map(({ error: _error, ...attempt }) => attempt),

@@ -65,12 +65,15 @@ export async function claim(ledger: Ledger, held: Held, options: ClaimOptions): 
     ...(stored === undefined ? {} : { input: stored.payload }),
     ...(options.effect === undefined ? {} : { effect: options.effect }),
   } as const;
-  const gone = record.wait === undefined ? {} : { wait: remove, wakeAt: remove };
+  const gone = {
+    ...(record.wait === undefined ? {} : { wait: remove, wakeAt: remove }),
+    ...(record.progress === undefined ? {} : { progress: remove }),
+  };
   const result = await ledger.store.commit([
     { op: 'update', path: stepPath(record), data: { ...patch, ...gone }, ifUpdateTime: held.updateTime },
     ...(stored?.writes ?? []),
   ]);
-  const { wait: _wait, wakeAt: _wakeAt, ...kept } = record;
+  const { wait: _wait, wakeAt: _wakeAt, progress: _progress, ...kept } = record;
   return { record: { ...kept, ...patch }, updateTime: result.updateTime };
 }
 
@@ -104,6 +107,7 @@ export function suspendWrites(ledger: Ledger, held: Held, options: SuspendOption
     due: options.wakeAt === undefined ? remove : dueOnWaking(record, options.wait, options.wakeAt),
     lease: remove,
     ...(record.startedAt === undefined ? { startedAt: now } : {}),
+    ...(record.progress === undefined ? {} : { progress: remove }),
     ...(stored === undefined ? {} : { input: stored.payload }),
     ...(options.details === undefined ? {} : { details: options.details }),
     ...(options.error === undefined
@@ -341,6 +345,7 @@ export function endingWrites(
     due: remove,
     ...(record.lease === undefined ? {} : { lease: remove }),
     ...(record.wakeAt === undefined ? {} : { wakeAt: remove }),
+    ...(record.progress === undefined ? {} : { progress: remove }),
     ...(stored === undefined ? {} : { output: stored.payload }),
     ...(outcome.details === undefined ? {} : { details: outcome.details }),
     ...(outcome.kind === 'failed' ? { error: outcome.error } : record.error === undefined ? {} : { error: remove }),

@@ -46,6 +46,16 @@ export const waitSchema = z.discriminatedUnion('kind', [
 ]);
 export type Wait = z.infer<typeof waitSchema>;
 
+/** What an attempt that is under way has so far; of no meaning when the step is not running, or another attempt is. */
+const stepProgressSchema = z.strictObject({
+  attempt: z.number().int().positive(),
+  chars: z.number().int().nonnegative(),
+  /** Its end, where it is long. */
+  text: z.string(),
+  at: z.number(),
+});
+export type StepProgress = z.infer<typeof stepProgressSchema>;
+
 /** One step run. Everything that the next transition needs is in this document. */
 export const stepRecordSchema = z.strictObject({
   v: z.literal(1),
@@ -82,6 +92,7 @@ export const stepRecordSchema = z.strictObject({
   after: z.string().optional(),
   /** Step-type specific facts for people: provenance, effect, tool, branch taken; JSON text. */
   details: z.string().optional(),
+  progress: stepProgressSchema.optional(),
   /** For `$join`: why it fires (`complete`, or the lane that decided early). */
   join: z
     .strictObject({

@@ -13,6 +13,7 @@ import type { EffectStepType, Entered, Performed } from '../steps/step-type.ts';
 import { CallSecrets } from './call-secrets.ts';
 import type { Resolved } from './inputs.ts';
 import { lookupsFor } from './lookups.ts';
+import { AttemptProgress } from './progress.ts';
 import { effectKeyOf, factsOf, parsedConfig } from './resolve.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -64,6 +65,7 @@ export async function attemptOutcome(
 ): Promise<AttemptOutcome> {
   const { record } = held;
   const secrets = new CallSecrets(runtime.services.secrets);
+  const progress = new AttemptProgress(runtime, held);
   let underWay = false;
   try {
     const { config, input } = secrets.fillFields(type, parsedConfig(type, resolved), resolved.input);
@@ -83,6 +85,7 @@ export async function attemptOutcome(
         timeoutMs: Math.max(1, timeoutMs - OWN_DEADLINE_MS),
         ...lookupsFor(runtime, held),
         secrets,
+        ...(config.sensitive === true ? {} : { progress: (text) => progress.show(secrets.plain(text)) }),
         answers: new StoredAnswers(runtime.store, record, config.sensitive === true),
       });
       return performed.finally(() => (underWay = false));
@@ -104,6 +107,8 @@ export async function attemptOutcome(
     const error = secrets.error(toErrorRecord(thrown));
     // Given up on while it was under way: what it did, or will still do, nobody knows. A service that answers speaks for itself.
     return { kind: 'error', error: underWay ? { ...error, class: 'unknown_outcome' } : error };
+  } finally {
+    await progress.close();
   }
 }
 

@@ -37,6 +37,11 @@ export class CallSecrets implements SecretFiller {
     return { config: { ...config, ...Object.fromEntries(filled) }, input: fields.includes('inputs') ? this.fillIn(input) : input };
   }
 
+  /** A text without the secrets. */
+  plain(text: string): string {
+    return this.#used.size === 0 ? text : this.#redactorNow().redactText(text);
+  }
+
   /** Canonical JSON of a value without the secrets. */
   text(value: unknown): string {
     const text = canonicalJson(value);

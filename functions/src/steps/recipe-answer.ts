@@ -35,11 +35,13 @@ export class Asking {
   readonly #context: PerformContext<object>;
   readonly #body: RecipeBody;
   readonly #timeoutMs: number;
+  readonly #progress: ((text: string) => void) | undefined;
 
-  constructor(context: PerformContext<object>, body: RecipeBody, timeoutMs: number) {
+  constructor(context: PerformContext<object>, body: RecipeBody, timeoutMs: number, streams: boolean) {
     this.#context = context;
     this.#body = body;
     this.#timeoutMs = timeoutMs;
+    this.#progress = streams ? context.progress : undefined;
   }
 
   /** An answer, repaired once by the model itself when it cannot be used. Throws what the provider, or the answer's own end, throws. */
@@ -73,6 +75,7 @@ export class Asking {
       parameters: parametersOf(this.#body),
       timeoutMs: this.#timeoutMs,
       signal,
+      ...this.#watching(),
     });
     const record = recordOf(completion, { contentKey, purpose, model, at: now });
     this.calls.push({ record, reused: false });
@@ -80,6 +83,14 @@ export class Asking {
     const fault = completionError(completion);
     if (fault !== undefined) throw fault;
     return completion.text;
+  }
+
+  /** A call that is watched is a streaming one. */
+  #watching(): { readonly onDelta?: (delta: string) => void } {
+    const show = this.#progress;
+    if (show === undefined) return {};
+    let text = '';
+    return { onDelta: (delta) => show((text += delta)) };
   }
 
   #judged(model: string, text: string): Answer {

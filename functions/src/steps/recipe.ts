@@ -29,6 +29,8 @@ const schema = z
     context: z.boolean().optional(),
     /** Looks for passages that fit instead of taking documents as a whole. */
     retrieve: retrieveSchema.optional(),
+    /** Shows the answer on the step while the model writes it: a write a second at most. Default false. */
+    stream: z.boolean().optional(),
     /** CEL over `output` and `input`: a person looks at the answer. A model's own word about its confidence is weak evidence. */
     reviewIf: z.string().min(1).max(4_000).optional(),
     /** CEL over `output` and `input`: the answer is that there is not enough evidence; the business exception `abstained`. */
@@ -69,7 +71,7 @@ async function perform(context: PerformContext<Config>): Promise<Performed> {
   const plan = await planOf(context);
   const models = [plan.body.model ?? services.defaultModel ?? DEFAULT_MODEL, ...(plan.body.fallbackModels ?? [])];
   // Each model gets its share of the time, so that one that hangs leaves some for the next.
-  const asking = new Asking(context, plan.body, Math.max(1, Math.floor(timeoutMs / models.length)));
+  const asking = new Asking(context, plan.body, Math.max(1, Math.floor(timeoutMs / models.length)), config.stream === true);
   let answer: Answer;
   try {
     answer = await firstAnswer(asking, models, plan.messages);

@@ -114,6 +114,8 @@ export interface PerformContext<C> extends ContextBase<C>, Lookups {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly answers: AnswerStore;
+  /** Shows people what there is so far; costs a write a second at most, and may be lost. Absent where nothing may be shown. */
+  readonly progress?: (text: string) => void;
   /** For secrets that stand elsewhere than in the configuration, such as a server's headers. */
   readonly secrets: SecretFiller;
 }
