@@ -14,6 +14,7 @@ import type { RunRecord } from '../functions/src/model/run.ts';
 import { stepRecordSchema } from '../functions/src/model/step.ts';
 import type { StepRecord } from '../functions/src/model/step.ts';
 import { createStepRegistry } from '../functions/src/steps/index.ts';
+import type { Firestore } from './functions-packages.ts';
 import { startHost } from './host/index.ts';
 import type { EventFaults, FaultHost } from './host/index.ts';
 import { Target } from './target.ts';
@@ -62,6 +63,10 @@ export class Installation {
     const installation = new Installation(host, target);
     await installation.members({ ann: ['approver'], bob: ['approver'], op: ['operator'] });
     return installation;
+  }
+
+  get db(): Firestore {
+    return this.host.firestore();
   }
 
   async members(people: Readonly<Record<string, readonly string[]>>): Promise<void> {

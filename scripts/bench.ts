@@ -6,45 +6,57 @@ import { parseArgs } from 'node:util';
 import { coldstart } from '../emulator-tests/bench/coldstart.ts';
 import { cost } from '../emulator-tests/bench/cost.ts';
 import { approval, fanout } from '../emulator-tests/bench/spread.ts';
+import { stock } from '../emulator-tests/bench/stock.ts';
 import { latency, slope, throughput } from '../emulator-tests/bench/time.ts';
 import type { Figures, Part, PartResult } from '../emulator-tests/bench/parts.ts';
 import { elsewhere } from '../emulator-tests/bench/prices.ts';
+import { web } from '../emulator-tests/bench/web.ts';
 import { Installation } from '../emulator-tests/installation.ts';
 import { FUNCTIONS, build } from './build/artifact.ts';
 import { stopChildrenOnSignal } from './process/child.ts';
 import { ROOT } from './root.ts';
 
+/** Parts that share one installation on the host that acknowledges at once. */
 const parts: Readonly<Record<string, Part>> = { cost, latency, throughput, slope, fanout, approval };
+const others: Readonly<Record<string, () => PartResult | Promise<PartResult>>> = {
+  stock,
+  coldstart: async () => {
+    await build(FUNCTIONS);
+    return coldstart();
+  },
+  web,
+};
 
 async function main(): Promise<void> {
   stopChildrenOnSignal();
   const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' }, save: { type: 'boolean' } } });
-  const wanted = positionals.length === 0 ? [...Object.keys(parts), 'coldstart'] : positionals;
-  const unknown = wanted.filter((name) => name !== 'coldstart' && parts[name] === undefined);
-  if (unknown.length > 0)
-    throw new Error(`There is no part "${unknown.join('", "')}". The parts: ${[...Object.keys(parts), 'coldstart'].join(', ')}.`);
+  const all = [...Object.keys(parts), ...Object.keys(others)];
+  const wanted = positionals.length === 0 ? all : positionals;
+  const unknown = wanted.filter((name) => !all.includes(name));
+  if (unknown.length > 0) throw new Error(`There is no part "${unknown.join('", "')}". The parts: ${all.join(', ')}.`);
   process.env['METADATA_SERVER_DETECTION'] = 'none';
   const results: PartResult[] = [];
-  if (wanted.some((name) => name !== 'coldstart')) {
+  const keep = (result: PartResult): void => {
+    print(result);
+    results.push(result);
+  };
+  const installed = wanted.flatMap((name) => parts[name] ?? []);
+  if (installed.length > 0) {
     const kiln = await Installation.start({ name: 'bench', functions: new URL('../emulator-tests/bench/floor.ts', import.meta.url) });
     try {
-      for (const name of wanted) {
-        const part = parts[name];
-        if (part === undefined) continue;
-        process.stderr.write(`${name} …\n`);
-        const result = await part(kiln);
-        print(result);
-        results.push(result);
+      for (const part of installed) {
+        process.stderr.write(`${part.name} …\n`);
+        keep(await part(kiln));
       }
     } finally {
       await kiln.close();
     }
   }
-  if (wanted.includes('coldstart')) {
-    await build(FUNCTIONS);
-    const result = coldstart();
-    print(result);
-    results.push(result);
+  for (const name of wanted) {
+    const part = others[name];
+    if (part === undefined) continue;
+    process.stderr.write(`${name} …\n`);
+    keep(await part());
   }
   save(results, values);
 }
@@ -72,7 +84,7 @@ function save(results: readonly PartResult[], { json, save: keep }: { json?: str
       ...body.map((row) => `| ${row.join(' | ')} |`),
     ].join('\n');
   };
-  const others = Object.entries(elsewhere).map(([name, usd]) => `| ${name} | $${String(usd)} |`);
+  const published = Object.entries(elsewhere).map(([name, usd]) => `| ${name} | $${String(usd)} |`);
   const text = [
     `# Benchmarks of ${date}`,
     '',
@@ -83,7 +95,7 @@ function save(results: readonly PartResult[], { json, save: keep }: { json?: str
     '',
     '| service | per million |',
     '|---|---|',
-    ...others,
+    ...published,
     '',
   ].join('\n');
   writeFileSync(join(ROOT, 'docs', 'benchmarks', `${date}.md`), text);

@@ -23,7 +23,7 @@ export function quantile(values: readonly number[], q: number): number {
 
 /** Runs a chain of the floor; ms from its document to its last step. */
 export async function floorChain(kiln: Installation, id: string, of: number): Promise<number> {
-  const ref = kiln.host.firestore().doc(`floor/${id}`);
+  const ref = kiln.db.doc(`floor/${id}`);
   const started = performance.now();
   const ended = new Promise<void>((resolve, reject) => {
     const stop = ref.onSnapshot((snapshot) => {
@@ -37,15 +37,18 @@ export async function floorChain(kiln: Installation, id: string, of: number): Pr
   return performance.now() - started;
 }
 
+/** Where runs are started and looked at. */
+export type Place = Pick<Installation, 'db' | 'start'>;
+
 /** Runs a workflow; ms from its run document to its end. */
 export async function kilnRun(
-  kiln: Installation,
+  place: Place,
   workflow: string | AnyCodeWorkflow,
   input: object = {},
 ): Promise<{ runId: string; ms: number }> {
   const started = performance.now();
-  const runId = await kiln.start(workflow, input as never);
-  const ref = kiln.host.firestore().doc(paths.run(ACCOUNT, runId));
+  const runId = await place.start(workflow, input as never);
+  const ref = place.db.doc(paths.run(ACCOUNT, runId));
   await new Promise<void>((resolve, reject) => {
     const stop = ref.onSnapshot((snapshot) => {
       if (!terminalRunStatuses.has(String(snapshot.get('status')) as RunStatus)) return;
@@ -57,8 +60,7 @@ export async function kilnRun(
 }
 
 /** Ms between the creations of successive steps, and from the run's to its first step's, by the database's clock. */
-export async function stepTimes(kiln: Installation, runId: string): Promise<{ gaps: number[]; first: number }> {
-  const db = kiln.host.firestore();
+export async function stepTimes({ db }: Place, runId: string): Promise<{ gaps: number[]; first: number }> {
   const [run, found] = await Promise.all([db.doc(paths.run(ACCOUNT, runId)).get(), db.collection(paths.steps(ACCOUNT, runId)).get()]);
   const times = found.docs.map((doc) => doc.createTime.toMillis()).sort((a, b) => a - b);
   const began = run.createTime?.toMillis() ?? Number.NaN;

@@ -47,7 +47,7 @@ export async function approval(kiln: Installation): Promise<PartResult> {
     const floor = (await floorChain(kiln, `app${round}`, CHAIN)) / CHAIN;
     await kiln.decide(request, 'ann', 'approve');
     await kiln.host.idle();
-    const db = kiln.host.firestore();
+    const { db } = kiln;
     const decision = await db.doc(`accounts/acme/approvals/${request.approvalId}/decisions/ann`).get();
     const next = await db.doc(`accounts/acme/runs/${runId}/steps/next`).get();
     // The first rounds warm up.
