@@ -14,7 +14,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          testTimeout: 30_000,
+          testTimeout: 120_000,
           include: [
             'functions/src/**/*.test.ts',
             'scripts/**/*.test.{ts,mjs}',
@@ -33,8 +33,8 @@ export default defineConfig({
           exclude: ['**/node_modules/**', 'emulator-tests/simulator/!(replay).test.ts'],
           globalSetup: ['emulator-tests/global-setup.ts'],
           setupFiles: ['emulator-tests/setup.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           // Files share one Firestore emulator and two cores; they stay apart by account and project, not by order.
           maxWorkers: 2,
           // After the unit tests, so that timings of the two do not disturb each other.

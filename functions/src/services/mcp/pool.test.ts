@@ -233,16 +233,16 @@ test('X2 a session that the server forgot did nothing: may be repeated, with a n
 test('X3 a server that hangs is held to the time limit; other runs are not affected', async () => {
   fake.onCall = (rpc, _response, reply) => (rpc.params?.arguments?.['hang'] === true ? undefined : reply({ content: [] }));
   const started = performance.now();
-  const hanging = pool.callTool(call({ tool: 'look', args: { hang: true }, timeoutMs: 150 }));
-  const paying = pool.callTool(call({ args: { hang: true }, timeoutMs: 150, session: 'run-2' }));
+  const hanging = pool.callTool(call({ tool: 'look', args: { hang: true }, timeoutMs: 1_000 }));
+  const paying = pool.callTool(call({ args: { hang: true }, timeoutMs: 1_000, session: 'run-2' }));
   expect(await pool.callTool(call({ session: 'run-3' }))).toMatchObject({ isError: false });
   await expect(hanging).rejects.toMatchObject({ code: 'step.timeout', class: 'retryable' });
   await expect(paying).rejects.toMatchObject({
     code: 'http.interrupted',
     class: 'unknown_outcome',
-    message: expect.stringContaining('150 ms'),
+    message: expect.stringContaining('1000 ms'),
   });
-  expect(performance.now() - started).toBeLessThan(4_000);
+  expect(performance.now() - started).toBeLessThan(20_000);
 });
 
 test('X3 a cancelled call ends at once: with its reason if nothing can have happened', async () => {
