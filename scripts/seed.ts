@@ -8,7 +8,7 @@ import { readConfig } from '../functions/src/triggers/config.ts';
 import { createRuntime } from '../functions/src/triggers/production.ts';
 import { paths } from '../functions/src/model/paths.ts';
 import { clientEnvironment } from './emulator/environment.ts';
-import { DEMO_ACCOUNT, DEMO_HOOK, DEMO_PASSWORD, DEMO_PEOPLE } from './kiln/people.ts';
+import { DEMO_ACCOUNT, DEMO_DESK, DEMO_HOOK, DEMO_PASSWORD, DEMO_PEOPLE } from './kiln/people.ts';
 import { PROJECT_ID, ROOT } from './root.ts';
 
 const SAMPLES = join(ROOT, 'functions', 'samples');
@@ -35,10 +35,20 @@ export async function seedDemo(): Promise<void> {
     target: { kind: 'start', workflowId: 'issue-triage' },
     active: true,
   };
+  const desk = {
+    v: 1,
+    accountId: DEMO_ACCOUNT,
+    hookId: DEMO_DESK.id,
+    scheme: { kind: 'standard' },
+    keys: [DEMO_DESK.secretName],
+    target: { kind: 'start', workflowId: 'support-triage' },
+    active: true,
+  };
   await runtime.store.commit([
     { op: 'set', path: paths.account(DEMO_ACCOUNT), data: { v: 1, accountId: DEMO_ACCOUNT, name: 'Demo' } },
     ...members,
     { op: 'set', path: paths.hook(DEMO_ACCOUNT, DEMO_HOOK.id), data: hook },
+    { op: 'set', path: paths.hook(DEMO_ACCOUNT, DEMO_DESK.id), data: desk },
   ]);
   const publisher = { store: runtime.store, types: runtime.stepTypes, code: codeWorkflows(), now: () => runtime.clock.now() };
   for (const file of readdirSync(SAMPLES).filter((name) => name.endsWith('.json'))) {

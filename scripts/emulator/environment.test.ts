@@ -34,3 +34,12 @@ test('mail of one’s own leaves the sink aside', () => {
 test('the double of Cloud Tasks is named twice, since the Functions emulator overwrites the usual name', () => {
   expect(localEnvironment({}, services).env['KILN_TASKS_HOST']).toBe('127.0.0.1:9499');
 });
+
+test('the secrets of the samples are there, beside the person’s own', () => {
+  expect(localEnvironment({}, services).env).toMatchObject({
+    KILN_SECRETS: 'DEMO_HOOK_SECRET,HELPDESK_WEBHOOK_KEY',
+    HELPDESK_WEBHOOK_KEY: expect.stringMatching(/^whsec_/) as string,
+  });
+  const { env } = localEnvironment({ KILN_SECRETS: 'CRM_KEY,HELPDESK_WEBHOOK_KEY', HELPDESK_WEBHOOK_KEY: 'mine' }, services);
+  expect(env).toMatchObject({ KILN_SECRETS: 'CRM_KEY,HELPDESK_WEBHOOK_KEY,DEMO_HOOK_SECRET', HELPDESK_WEBHOOK_KEY: 'mine' });
+});

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { DEMO_HOOK } from '../kiln/people.ts';
+import { DEMO_DESK, DEMO_HOOK } from '../kiln/people.ts';
 import { PROJECT_ID, ROOT } from '../root.ts';
 import { SUITE_PORTS } from './suite.ts';
 
@@ -39,10 +39,13 @@ export function localEnvironment(own: Env, services: Readonly<Record<string, str
   const local = Object.fromEntries(Object.entries(services).filter(([name]) => !skipped.has(name)));
   // The Functions emulator overwrites CLOUD_TASKS_EMULATOR_HOST with the address of its own Tasks emulator.
   const tasks = { KILN_TASKS_HOST: services['CLOUD_TASKS_EMULATOR_HOST'] };
-  // The demo account's webhook address is signed with a secret that is worth nothing.
+  // What the demo account's webhooks are signed with is worth nothing; a person's own secrets stay beside it.
+  const secrets = Object.fromEntries([DEMO_HOOK, DEMO_DESK].map(({ secretName, secret }) => [secretName, own[secretName] ?? secret]));
   const demo = {
-    KILN_SECRETS: DEMO_HOOK.secretName,
-    [DEMO_HOOK.secretName]: DEMO_HOOK.secret,
+    KILN_SECRETS: [...new Set([...(own['KILN_SECRETS'] ?? '').split(','), ...Object.keys(secrets)])]
+      .filter((name) => name !== '')
+      .join(','),
+    ...secrets,
     KILN_COUNT_USAGE: 'true',
     METADATA_SERVER_DETECTION: 'none',
   };

@@ -2,6 +2,12 @@
 export const DEMO_ACCOUNT = 'demo';
 export const DEMO_PASSWORD = 'kiln-demo';
 export const DEMO_HOOK = { id: 'github', secretName: 'DEMO_HOOK_SECRET', secret: 'demo-hook-secret-for-this-machine-only' } as const;
+/** Signs what the sample "support-triage" takes and sends. */
+export const DEMO_DESK = {
+  id: 'helpdesk',
+  secretName: 'HELPDESK_WEBHOOK_KEY',
+  secret: 'whsec_d29ydGggbm90aGluZzogdGhpcyBtYWNoaW5lIG9ubHk=',
+} as const;
 
 export interface DemoPerson {
   readonly uid: string;
