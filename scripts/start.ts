@@ -17,7 +17,7 @@ function welcome(local: Local, seconds: number): void {
   say('  Logs        .cache/logs/emulators.log');
   say('');
   say('To try: sign in as Otto (operator), start "invoice-approval", then sign in as Ada (approver) and decide it.');
-  say('In another terminal: npm run kiln -- list');
+  say('In another terminal: npm run kiln -- list, and with the id of a run: npm run kiln -- watch <run>');
   say('');
 }
 

@@ -5,7 +5,7 @@ import pc from 'picocolors';
 import type { Session } from './connect.ts';
 import { openSession, say } from './globals.ts';
 import { command, decide, listRuns, readRun, readSteps, watchRun } from './runs.ts';
-import { endLines, runLine, stepLine } from './show.ts';
+import { endLines, runLine, stepLines } from './show.ts';
 
 const OPERATOR = 'operator@demo.kiln';
 const APPROVER = 'approver@demo.kiln';
@@ -49,7 +49,7 @@ export function addRunCommands(program: Command): void {
       const run = await readRun(me.session, me.account, runId);
       if (run === undefined) throw new Error(`There is no run "${runId}" in account "${me.account}".`);
       const steps = await readSteps(me.session, me.account, runId);
-      say([runLine(run), ...steps.map(stepLine), endLines(run)].join('\n'));
+      say([runLine(run), ...steps.map(stepLines), endLines(run)].join('\n'));
     });
 
   program
@@ -97,7 +97,7 @@ async function watch(me: Session, account: string, runId: string): Promise<void>
       if (now['status'] !== status) say(runLine(now));
       status = String(now['status']);
     },
-    step: (step) => say(`  ${stepLine(step)}`),
+    step: (step) => say(`  ${stepLines(step)}`),
   });
   say(endLines(run));
   if (run['status'] !== 'completed') process.exitCode = 1;

@@ -21,6 +21,13 @@ export function stepLine(step: DocumentData): string {
   return `${marks[state] ?? ' '} ${String(step['key']).padEnd(34)} ${pc.dim(String(step['type']).padEnd(12))} ${state}${attempt}${why}`;
 }
 
+/** The same, with what a person can do about it in a terminal. */
+export function stepLines(step: DocumentData): string {
+  const wait = step['wait'] as { approvalId?: string } | undefined;
+  const asks = step['state'] === 'waiting' && wait?.approvalId !== undefined;
+  return asks ? `${stepLine(step)}\n    npm run kiln -- approve ${wait.approvalId}` : stepLine(step);
+}
+
 function waitWords(step: DocumentData): string {
   const wait = step['wait'] as { kind?: string; event?: string } | undefined;
   if (step['state'] !== 'waiting' || wait === undefined) return '';
@@ -38,11 +45,20 @@ export function runLine(run: DocumentData): string {
 /** The run's output or error, in full. */
 export function endLines(run: DocumentData): string {
   const error = run['error'] as { code?: string; message?: string; stepKey?: string } | undefined;
-  if (error !== undefined)
-    return pc.red(`${error.code ?? ''}${error.stepKey === undefined ? '' : ` at ${error.stepKey}`}: ${error.message ?? ''}`);
+  if (error !== undefined) {
+    const at = error.stepKey === undefined ? '' : ` at ${error.stepKey}`;
+    return pc.red([`${error.code ?? ''}${at}: ${error.message ?? ''}`, ...problemLines(run)].join('\n'));
+  }
   const output = run['output'] as { json?: string; size?: number } | undefined;
   if (output === undefined) return '';
   return output.json === undefined
     ? `output of ${output.size ?? 0} bytes; see the web app`
     : JSON.stringify(JSON.parse(output.json), undefined, 2);
+}
+
+/** Why pre-flight rejected it: each place and what is wrong there. */
+function problemLines(run: DocumentData): readonly string[] {
+  if (typeof run['problems'] !== 'string') return [];
+  const problems = JSON.parse(run['problems']) as readonly { readonly path: string; readonly message: string }[];
+  return problems.map(({ path, message }) => `  ${path === '' ? '' : `${path}: `}${message}`);
 }
