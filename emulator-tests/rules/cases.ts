@@ -60,6 +60,7 @@ const collections: readonly Collection[] = [
   readers('runs/r1/journal', '1', operators),
   readers('runs/r1/joins', 'j', nobody),
   readers('runs/r1/consumed', 'e', nobody),
+  readers('runs/r1/answers', 'a', nobody),
   readers('runs/r1/commands', 'c', members),
   { path: 'runs/r1/payloads', id: 'plain', get: members, list: nobody, limit: 100 },
   { path: 'runs/r1/payloads', id: 'marked', get: members, list: nobody, limit: 100 },

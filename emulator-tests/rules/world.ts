@@ -98,6 +98,7 @@ export const world: Readonly<Record<string, Doc>> = {
   'accounts/acme/runs/r1/journal/1': { v: 1 },
   'accounts/acme/runs/r1/joins/j': { v: 1 },
   'accounts/acme/runs/r1/consumed/e': { v: 1 },
+  'accounts/acme/runs/r1/answers/a': { v: 1 },
   'accounts/acme/runs/r1/commands/c': { v: 1 },
   'accounts/acme/runs/r1/payloads/plain': { v: 1, text: 'x' },
   'accounts/acme/runs/r1/payloads/marked': { v: 1, text: 'x', sensitive: false },
