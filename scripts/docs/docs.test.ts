@@ -134,14 +134,32 @@ test('every setting of a deployment is explained', () => {
 });
 
 test('every room says in at most ten lines what it is for and what never goes in', () => {
-  const rooms = readdirSync(join(ROOT, 'functions', 'src')).filter((name) => statSync(join(ROOT, 'functions', 'src', name)).isDirectory());
+  const source = join('functions', 'src');
+  const inside = readdirSync(join(ROOT, source)).map((name) => join(source, name));
+  const rooms = [...inside.filter((path) => statSync(join(ROOT, path)).isDirectory()), 'emulator-tests', 'scripts', join('web', 'src')];
   const poor = rooms.filter((room) => {
-    const file = join('functions', 'src', room, 'README.md');
+    const file = join(room, 'README.md');
     if (!existsSync(join(ROOT, file))) return true;
     const text = read(file);
     return text.trim().split('\n').length > 10 || !text.includes('Never in here:');
   });
   expect(poor).toEqual([]);
+});
+
+test('the table of rooms has every room', () => {
+  const page = read('docs/architecture.md');
+  const rooms = readdirSync(join(ROOT, 'functions', 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const rows = page.slice(page.indexOf('## Rooms'), page.indexOf('## The store port')).split('\n');
+  const complete = (name: string): boolean =>
+    rows.some(
+      (row) =>
+        row.startsWith(`| \`${name}/\``) &&
+        row
+          .split('|')
+          .slice(2, 4)
+          .every((cell) => cell.trim() !== ''),
+    );
+  expect(rooms.map(({ name }) => name).filter((name) => !complete(name))).toEqual([]);
 });
 
 test('no picture is missing, and every page of docs can be reached from the README', () => {
@@ -156,3 +174,22 @@ test('no picture is missing, and every page of docs can be reached from the READ
   visit('README.md');
   expect(pages.map(({ path }) => path).filter((path) => /^docs\/[^/]+\.md$/.test(path) && !linked.has(path))).toEqual([]);
 });
+
+test('the failure contract names, for each row, tests that exist', () => {
+  const rows = read('docs/failure-contract.md')
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && !/^\| (?:what fails|---)/.test(line));
+  expect(rows.length).toBeGreaterThan(10);
+  for (const row of rows) {
+    const named = [...row.matchAll(/`([^`]+\.test\.ts)`: "([^"]+)"/g)];
+    expect(named, row).not.toEqual([]);
+    const gone = named.filter(([, file = '', title = '']) => !titlesOf(read(file)).some((one) => one.includes(title)));
+    expect(gone.map(([text]) => text)).toEqual([]);
+  }
+});
+
+/** The texts that a test file gives its tests and groups: first arguments that are followed by a function. */
+function titlesOf(source: string): readonly string[] {
+  const calls = /\(\s*(['`])((?:(?!\1)[\s\S])+)\1,\s*(?:\{[^}]*\},\s*)?(?:async )?(?:\(|\w+ =>)/g;
+  return [...source.matchAll(calls)].map(([, , title = '']) => title);
+}
