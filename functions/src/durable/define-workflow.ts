@@ -1,9 +1,10 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { checkCondition } from '../engine/conditions.ts';
 import { checkSchedule } from '../engine/cron.ts';
 import { parseDuration } from '../engine/duration.ts';
 import { digest } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
+import { concurrencySchema } from '../model/definition.ts';
 import type { Definition } from '../model/definition.ts';
 import { idPattern as accountPattern } from '../model/paths.ts';
 import type { RunRecord, StartedBy } from '../model/run.ts';
@@ -45,7 +46,10 @@ interface WorkflowBase {
   /** Limit of wall-clock time. */
   readonly deadline?: Duration;
   readonly limits?: Definition['limits'];
+  /** How many runs at once, for each key; the others stay pending until it is their turn. */
   readonly concurrency?: Definition['concurrency'];
+  /** How many runs begin in each span of time. */
+  readonly rateLimit?: Definition['rateLimit'];
   readonly states?: Definition['states'];
   readonly destinations?: Definition['destinations'];
   readonly reconcile?: Definition['reconcile'];
@@ -105,6 +109,9 @@ export function defineWorkflow<const S extends Schema = undefined, T extends Any
   if (!Number.isInteger(version) || version < 1) throw new Error(`workflow "${spec.id}": version is a whole number from 1`);
   if (spec.timeout !== undefined) parseDuration(spec.timeout, `${spec.id}.timeout`);
   if (spec.deadline !== undefined) parseDuration(spec.deadline, `${spec.id}.deadline`);
+  const concurrency = concurrencySchema.optional().safeParse(spec.concurrency);
+  if (!concurrency.success) throw new Error(`workflow "${spec.id}": concurrency: ${z.prettifyError(concurrency.error)}`);
+  if (spec.rateLimit !== undefined) parseDuration(spec.rateLimit.per, `${spec.id}.rateLimit.per`);
   for (const trigger of triggersOf(spec)) checkTrigger(spec.id, trigger);
   // The schema's output is the code's input: that is how both are inferred.
   return { ...spec, kind: 'code', version } as CodeWorkflow<InputOf<S, T>, O, PayloadOf<S, T>>;

@@ -8,7 +8,7 @@ import type { HttpRequest } from '../services/http/client.ts';
 import type { LlmClient } from '../services/llm.ts';
 import { person } from '../testing/office.ts';
 import { createTestKit } from '../testing/test-kit.ts';
-import type { TestKit } from '../testing/test-kit.ts';
+import type { TestKit, TestRun } from '../testing/test-kit.ts';
 import { defineWorkflow } from './define-workflow.ts';
 import type { AnyCodeWorkflow } from './define-workflow.ts';
 import { secretText } from './secret-text.ts';
@@ -112,4 +112,26 @@ test('a recipe waits for a place of the limit, and hands what cannot be used to 
   await kit.decide(run, 'boss', 'approve', { values: 42 });
   await kit.advance('1s');
   expect(await kit.result(run)).toBe(42);
+});
+
+test('as many runs at once as the code says, for each key, and so many in each span of time', async () => {
+  const waits = defineWorkflow({
+    id: 'waits',
+    concurrency: { key: '{{workflow_input.customer}}', limit: 1 },
+    rateLimit: { limit: 3, per: '1h' },
+    run: async ({ step }) => step.sleep('wait', '10m'),
+  });
+  const kit = createTestKit({ workflows: [waits] });
+  const runs: TestRun[] = [];
+  for (const customer of ['a', 'a', 'b', 'c']) runs.push(await kit.start('waits', { customer }));
+  const statuses = (): string[] => runs.map((run) => kit.run(run).status);
+  expect(statuses()).toEqual(['running', 'pending', 'running', 'running']);
+  await kit.advance('10m');
+  await kit.advance('15s');
+  // The place of the customer is free, and the hour is full.
+  expect(statuses()).toEqual(['completed', 'pending', 'completed', 'completed']);
+  expect(runs.map((run) => kit.run(run).queuedFor)).toEqual([undefined, 'rateLimit', undefined, undefined]);
+  await kit.advance('51m');
+  expect(statuses()).toEqual(['completed', 'running', 'completed', 'completed']);
+  expect(() => defineWorkflow({ id: 'wrong', concurrency: { limit: 0 }, run: () => 1 })).toThrow('concurrency');
 });

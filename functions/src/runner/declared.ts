@@ -6,7 +6,10 @@ import type { RunRecord } from '../model/run.ts';
 import type { Runtime } from './runtime.ts';
 
 /** What a workflow of either kind declares about its runs as a whole. */
-export type Declared = Pick<Definition, 'name' | 'owner' | 'states' | 'alerts' | 'reconcile' | 'destinations' | 'onError'>;
+export type Declared = Pick<
+  Definition,
+  'name' | 'owner' | 'states' | 'alerts' | 'reconcile' | 'destinations' | 'onError' | 'concurrency' | 'rateLimit'
+>;
 
 export interface DeclaredWorkflow {
   readonly declared: Declared;

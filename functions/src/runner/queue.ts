@@ -7,9 +7,9 @@ import { findSlot } from '../ledger/limits.ts';
 import type { FreeSlot, LimitUse } from '../ledger/limits.ts';
 import { remove, StoreConflict } from '../ledger/store.ts';
 import type { Snapshot, Write } from '../ledger/store.ts';
-import type { Definition } from '../model/definition.ts';
 import { KilnError } from '../model/errors.ts';
 import type { RunRecord } from '../model/run.ts';
+import type { Declared } from './declared.ts';
 import { runFacts } from './scope-reader.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -26,7 +26,12 @@ const CONCURRENCY_WAIT_MS = { least: 2_000, spread: 8_000 };
 const WAIT_MAX_MS = 60 * 60_000;
 
 /** Whether the workflow's own limits let the run begin now. They cost nothing where none are declared. */
-export async function turnOf(runtime: Runtime, run: RunRecord, { concurrency, rateLimit }: Definition, input: Json): Promise<Turn> {
+export async function turnOf(
+  runtime: Runtime,
+  run: RunRecord,
+  { concurrency, rateLimit }: Pick<Declared, 'concurrency' | 'rateLimit'>,
+  input: Json,
+): Promise<Turn> {
   const { accountId, runId, workflowId } = run;
   const places: FreeSlot[] = [];
   const held: string[] = [];

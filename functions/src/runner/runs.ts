@@ -22,6 +22,7 @@ import type { RunRef } from '../model/paths.ts';
 import { runRecordSchema, terminalRunStatuses } from '../model/run.ts';
 import type { RunRecord, RunStatus } from '../model/run.ts';
 import type { StepRecord } from '../model/step.ts';
+import { declaredOf } from './declared.ts';
 import { describedBy } from './described.ts';
 import { finishWait } from './finish-wait.ts';
 import { preflightRun } from './preflight-run.ts';
@@ -144,10 +145,9 @@ async function turnFor(
   run: RunRecord,
   input: Json,
 ): Promise<Turn | { readonly kind: 'never'; readonly problem: Problem }> {
-  if (run.kind === 'code') return { kind: 'now', places: [], held: [] };
   try {
-    const { definition } = await runtime.definitions.get(run.accountId, run.workflowId, run.version);
-    return await turnOf(runtime, run, definition, input);
+    const declared = await declaredOf(runtime, run);
+    return declared === undefined ? { kind: 'now', places: [], held: [] } : await turnOf(runtime, run, declared.declared, input);
   } catch (error) {
     if (!(error instanceof KilnError)) throw error;
     return { kind: 'never', problem: { path: 'concurrency.key', code: error.code, message: error.message } };
