@@ -3,6 +3,8 @@ import { floorChain, kilnRun, median } from './measure.ts';
 import { CHAIN, fixed, items, overItems, ROUNDS, transform } from './parts.ts';
 import type { PartResult } from './parts.ts';
 
+const SUSTAINED_MS = 10_000;
+
 /** Many lanes, and many items: that the join fires, when, and which documents were written most. */
 export async function fanout(kiln: Installation): Promise<PartResult> {
   await kiln.publish('fan', {
@@ -13,8 +15,11 @@ export async function fanout(kiln: Installation): Promise<PartResult> {
     steps: [{ id: 'each', type: 'loop', concurrency: 50, over: overItems, steps: [transform('x')], collect: 'none' }],
     limits: { maxSteps: 50_000 },
   });
-  const rows: string[][] = [['work', 'seconds on this machine', 'most writes/s of one document', 'which']];
+  const rows: string[][] = [
+    ['work', 'seconds on this machine', 'most writes/s of one document, over 10 s', 'which', 'within one second', 'which'],
+  ];
   let most = 0;
+  const named = (document: string | undefined): string => document?.split('/').slice(-2).join('/') ?? '';
   for (const [workflow, n] of [
     ['fan', 1_000],
     ['many', 10_000],
@@ -23,13 +28,16 @@ export async function fanout(kiln: Installation): Promise<PartResult> {
     const { ms, runId } = await kilnRun(kiln, workflow, items(n));
     const run = await kiln.run(runId);
     if (run.status !== 'completed') throw new Error(`the ${workflow} run ended as ${run.status}: ${run.error?.message ?? ''}`);
-    const hottest = kiln.host.usage.hottest(1_000, 1)[0];
-    most = Math.max(most, hottest?.writes ?? 0);
+    const [steady, peak] = [kiln.host.usage.hottest(SUSTAINED_MS, 1)[0], kiln.host.usage.hottest(1_000, 1)[0]];
+    const sustained = (steady?.writes ?? 0) / (SUSTAINED_MS / 1_000);
+    most = Math.max(most, sustained);
     rows.push([
       workflow === 'fan' ? '1,000 lanes at once' : '10,000 items in 50 lanes',
       fixed(ms / 1_000, 1),
-      String(hottest?.writes ?? 0),
-      hottest?.document.split('/').slice(-2).join('/') ?? '',
+      fixed(sustained, 1),
+      named(steady?.document),
+      String(peak?.writes ?? 0),
+      named(peak?.document),
     ]);
   }
   return { title: 'Fan-out', rows, figures: { 'fanout.maxWritesPerSecond': most } };
