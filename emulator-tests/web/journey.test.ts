@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { startAuthEmulator, type AuthEmulator } from '../../scripts/emulator/suite.ts';
@@ -254,4 +255,64 @@ describe('an operator', () => {
     expect((await stack.db.doc(paths.version(ACCOUNT, 'mended', 1)).get()).get('note')).toBe('First version');
     clean();
   });
+});
+
+test('an approver hands over to somebody else, who then decides', async () => {
+  const desk = await visit('Operator', 'runs');
+  const runId = await start(desk, 'A-5', '500');
+  await desk.getByText('Waiting for a person').first().waitFor();
+  const approvalId = await approvalOf(runId);
+  const ada = await visit('Approver', `approvals/${approvalId}`);
+  await ada.getByRole('button', { name: 'Hand over', exact: true }).click();
+  const dialog = ada.getByRole('dialog');
+  await dialog.getByLabel('Who shall decide').selectOption('Alma Admin');
+  await dialog.getByLabel('Reason').fill('I am away');
+  await dialog.getByRole('button', { name: 'Hand over now' }).click();
+  await ada.getByText('you were not asked to decide').waitFor();
+  const alma = await visit('Admin', `approvals/${approvalId}`);
+  await alma.getByRole('button', { name: 'Approve', exact: true }).click();
+  await alma.getByRole('button', { name: 'Approve now' }).click();
+  await alma.getByText('Your decision counts: Approved').waitFor();
+  expect(await kiln.output(runId)).toEqual({ paid: 500 });
+  clean();
+});
+
+test('an admin sets how long things are kept, a limit and a schedule, erases a person’s data, and saves the audit log', async () => {
+  const page = await visit('Admin', 'operations?tab=settings');
+  page.on('dialog', (dialog) => void dialog.accept());
+  await page.getByLabel('Inputs, outputs and what was shown').fill('30');
+  await page.getByRole('button', { name: 'Save' }).first().click();
+  await page.getByText('Saved.').first().waitFor();
+  expect((await stack.db.doc(paths.setting(ACCOUNT, 'retention')).get()).get('payloadDays')).toBe(30);
+
+  await page.getByLabel('At the same time').fill('4');
+  await page.getByRole('button', { name: 'Save' }).nth(1).click();
+  await kiln.host.until(async () => (await stack.db.doc(paths.account(ACCOUNT)).get()).get('limits.llm') === 4, { stepMs: 1_000 });
+
+  const erase = page.getByRole('button', { name: 'Erase the data' });
+  await page.getByLabel('Business key').fill('no-such-key');
+  expect(await erase.isDisabled()).toBe(true);
+  await page.getByLabel('I know that this cannot be undone').check();
+  await erase.click();
+  await page.getByText('Runs: 0').waitFor();
+
+  await page.goto(`${stack.url}/a/${ACCOUNT}/operations?tab=schedules`);
+  await page.getByRole('button', { name: 'New schedule' }).click();
+  const schedule = { scheduleId: 'nightly', workflowId: 'call', cron: '0 3 * * *', timeZone: 'UTC' };
+  await page.getByRole('textbox', { name: 'As JSON' }).fill(JSON.stringify(schedule));
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('nightly').waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('No schedules yet').waitFor();
+
+  await page.goto(`${stack.url}/a/${ACCOUNT}/operations?tab=audit`);
+  const saving = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Save all as JSON Lines' }).click();
+  const lines = readFileSync(await (await saving).path(), 'utf8')
+    .trim()
+    .split('\n');
+  const entries = lines.map((line) => JSON.parse(line) as { n: number; kind: string });
+  expect(entries.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['retention', 'erasure']));
+  expect(entries.map(({ n }) => n)).toEqual(entries.map((_, i) => i + 1));
+  clean();
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { ROOT } from '../../scripts/root.ts';
+import { startAnswers, type Answers } from './answers.ts';
 import { launchChromium, open, signIn, type Watched, type Window } from './browser.ts';
 import { showcase } from './showcase.ts';
 import { startWebStack, type WebStack } from './stack.ts';
@@ -13,16 +14,19 @@ const LARGE_ITEMS = 5_000;
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 let stack: WebStack;
+let answers: Answers;
 let browser: Browser;
 
 beforeAll(async () => {
-  const started = await Promise.all([startWebStack({ projectId: 'demo-pages', firestore: inject('firestoreHost') }), launchChromium()]);
-  [stack, browser] = started;
+  answers = await startAnswers();
+  const options = { projectId: 'demo-pages', firestore: inject('firestoreHost'), functions: answers.host };
+  [stack, browser] = await Promise.all([startWebStack(options), launchChromium()]);
   await stack.seed(showcase(ACCOUNT, Date.now(), LARGE_ITEMS));
 }, 240_000);
 afterAll(async () => {
   await browser?.close();
   await stack?.stop();
+  await answers?.close();
 });
 
 const at = (path: string): string => `${stack.url}/a/${ACCOUNT}/${path}`;
@@ -62,7 +66,7 @@ const pages: readonly {
   readonly budget: number;
 }[] = [
   { name: 'inbox', who: 'Approver', path: 'inbox', shows: 'Pay invoice 2026-114 of Muster AG', budget: 30 },
-  { name: 'approval', who: 'Approver', path: 'approvals/ap1', shows: 'If you approve', budget: 30 },
+  { name: 'approval', who: 'Approver', path: 'approvals/ap1', shows: 'Started by Otto Operator', budget: 30 },
   { name: 'runs', who: 'Operator', path: 'runs', shows: 'invoice-2026-114', budget: 120 },
   { name: 'run', who: 'Operator', path: 'runs/waiting1?step=enrich.order.match', shows: 'Attempt 3 succeeded', budget: 60 },
   { name: 'failed-run', who: 'Operator', path: 'runs/failed1', shows: '422 the account is closed', budget: 60 },
@@ -82,7 +86,7 @@ const pages: readonly {
   { name: 'tools', who: 'Admin', path: 'operations?tab=tools', shows: 'Ticket system', budget: 30 },
   { name: 'settings', who: 'Admin', path: 'operations?tab=settings', shows: 'Runs: 3', budget: 40 },
   { name: 'audit', who: 'Admin', path: 'operations?tab=audit', shows: 'Nothing was written down yet', budget: 30 },
-  { name: 'health', who: 'Operator', path: 'operations?tab=health', shows: 'The functions cannot be reached', budget: 30 },
+  { name: 'health', who: 'Operator', path: 'operations?tab=health', shows: 'All is well', budget: 30 },
   { name: 'new-workflow', who: 'Operator', path: 'workflows/new', shows: 'Step settings', budget: 30 },
   { name: 'members', who: 'Admin', path: 'operations?tab=members', shows: 'Sven Second', budget: 30 },
 ];
@@ -192,6 +196,21 @@ test('a run of 10,000 steps is usable within two seconds and scrolls smoothly', 
   expect(usable).toBeLessThan(Math.max(2_000, 2 * small));
   expect(longest).toBeLessThan(250);
   await watched.close();
+});
+
+test('dialogs have no violation, either', async () => {
+  const admin = await visit('Admin', 'operations?tab=tools');
+  await admin.page.getByRole('button', { name: 'Look at the tools' }).click();
+  await admin.page.getByRole('button', { name: 'Ask the server now' }).click();
+  await admin.page.getByText('described otherwise than approved').waitFor();
+  expect(await violations(admin.page)).toEqual([]);
+  const approver = await visit('Approver', 'approvals/ap1');
+  await approver.page.getByRole('button', { name: 'Hand over', exact: true }).click();
+  await approver.page.getByLabel('Who shall decide').waitFor();
+  expect(await violations(approver.page)).toEqual([]);
+  const operator = await visit('Operator', 'recipes');
+  await operator.page.getByRole('button', { name: 'Edit' }).click();
+  expect(await violations(operator.page)).toEqual([]);
 });
 
 describe('by keyboard alone', () => {

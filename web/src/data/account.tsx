@@ -75,7 +75,7 @@ export interface People {
   readonly all: readonly MemberRecord[];
 }
 
-/** Names of the account's members. Until they are loaded, or when there are more than fit, somebody unknown is "Somebody". */
+/** Names of the account's members: dots until they are loaded; when there are more than fit, somebody unknown is "Somebody". */
 export function usePeople(): People {
   const { accountId } = useAccount();
   const { t } = useText();
@@ -83,6 +83,7 @@ export function usePeople(): People {
   return useMemo(() => {
     const all = live.state === 'ready' ? live.value.map((item) => item.value) : [];
     const names = new Map(all.map((member) => [member.uid, member.name === '' ? member.email : member.name]));
-    return { all, nameOf: (uid) => names.get(uid) ?? (uid === 'system' ? t.common.system : t.common.unknownPerson) };
+    const unknown = live.state === 'loading' ? '…' : t.common.unknownPerson;
+    return { all, nameOf: (uid) => names.get(uid) ?? (uid === 'system' ? t.common.system : unknown) };
   }, [live, t]);
 }

@@ -82,7 +82,7 @@ function Shown({ figures, workflow }: ShownProps): ReactNode {
     <>
       <TotalsList totals={figures.totals} />
       <RunsChart days={days} />
-      <div className={styles['two']}>
+      <div className={styles['three']}>
         <DayLine title={charts.duration} days={days} of="meanMinutes" label={t.numbers.mean} color="--bar-run" say={minutes} />
         <DayLine title={charts.humanWait} days={days} of="humanWaitMinutes" label={t.numbers.mean} color="--bar-idle" say={minutes} />
         <DayLine title={charts.cost} days={days} of="costUsd" label={words.cost} color="--bar-wait" say={(value) => format.money(value)} />

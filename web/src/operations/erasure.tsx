@@ -20,7 +20,7 @@ export function Erasure(): ReactNode {
   const { t } = useText();
   const words = t.operations.settings.erasure;
   return (
-    <section className={styles['stack']}>
+    <section className={styles['section']}>
       <h2>{words.title}</h2>
       <p className="soft">{words.text}</p>
       <ErasureForm />

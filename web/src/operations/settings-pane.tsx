@@ -49,7 +49,7 @@ function RetentionForm({ stored }: { readonly stored: Retention }): ReactNode {
     if (await run('setRetention', { payloadDays, runDays, auditDays, exportFirst })) toast('good', t.operations.json.saved);
   };
   return (
-    <section className={styles['stack']}>
+    <section className={styles['section']}>
       <h2>{words.title}</h2>
       <p className="soft">{words.text}</p>
       <form className={styles['form']} onSubmit={(event) => void save(event)}>
@@ -101,7 +101,7 @@ function LimitsForm({ stored }: { readonly stored: Readonly<Record<string, numbe
     if (await run('limits.put', { limits: all })) toast('good', t.operations.json.saved);
   };
   return (
-    <section className={styles['stack']}>
+    <section className={styles['section']}>
       <h2>{words.title}</h2>
       <p className="soft">{words.text}</p>
       <form className={styles['form']} onSubmit={(event) => void save(event)}>

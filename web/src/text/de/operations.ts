@@ -163,7 +163,7 @@ export const operations: Catalogue['operations'] = {
     },
     erasure: {
       title: 'Daten einer Person löschen',
-      text: 'Löscht, was Läufe mit sich trugen, die die Person startete oder die von ihr handeln, was sie in Entscheiden schrieb und was an sie gesendet wurde. Wer wann was tat, bleibt festgehalten.',
+      text: 'Löscht, was die Läufe der Person mit sich trugen (jene, die sie startete, und jene, die von ihr handeln), was sie in Entscheiden schrieb und was an sie gesendet wurde. Wer wann was tat, bleibt festgehalten.',
       member: 'Mitglied',
       noMember: 'Kein Mitglied',
       email: 'E-Mail-Adresse',

@@ -74,7 +74,7 @@ export const recipes: Catalogue['recipes'] = {
   corrections: {
     title: 'Was Menschen aus Antworten machten',
     none: 'Wenn jemand eine Modellantwort prüft, wird es hier festgehalten: Daten, um Prompts und Schwellen zu beurteilen.',
-    share: (changed, all) => `${changed} der letzten ${all} Antworten wurden korrigiert.`,
+    share: (changed, all) => `Angesehene Antworten: ${all}. Korrigiert: ${changed}.`,
     save: 'Als JSON Lines speichern',
     changes: 'Korrigiert',
     changed: 'Korrigiert',

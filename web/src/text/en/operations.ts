@@ -158,7 +158,7 @@ export const operations = {
     },
     erasure: {
       title: 'Erase a person’s data',
-      text: 'Erases what runs that the person started, or that are about the person, carried, what the person wrote in decisions, and what was sent to the person. Who did what and when stays on record.',
+      text: 'Erases what the person’s runs carried (those that they started, and those that are about them), what they wrote in decisions, and what was sent to them. Who did what and when stays on record.',
       member: 'Member',
       noMember: 'Not a member',
       email: 'E-mail address',

@@ -66,7 +66,7 @@ export const recipes = {
   corrections: {
     title: 'What people made of answers',
     none: 'When somebody reviews an answer of a model, it is kept here: data to judge prompts and thresholds by.',
-    share: (changed: string, all: string) => `${changed} of the latest ${all} answers were corrected.`,
+    share: (changed: string, all: string) => `Answers looked at: ${all}. Corrected: ${changed}.`,
     save: 'Save as JSON Lines',
     changes: 'Corrected',
     changed: 'Corrected',
