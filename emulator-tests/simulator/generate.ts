@@ -154,9 +154,10 @@ function tolerance(state: State, kind: string, depth: number, inLoop: boolean, b
   if (random.chance(0.2)) more['continueOnError'] = true;
   const throws = kind === 'fail' || kind === 'approval' || kind === 'loop' || kind === 'parallel';
   if (throws && random.chance(kind === 'parallel' ? 0.6 : 0.4) && depth < 4) {
-    more['onException'] = random.chance(0.5)
-      ? { alpha: list(state, depth + 1, inLoop, before) }
-      : { '*': list(state, depth + 1, inLoop, before) };
+    const path = list(state, depth + 1, inLoop, before);
+    // A path that takes its time: whatever comes late for the step itself meets it under way.
+    if (random.chance(0.4)) path.unshift({ id: `s${(state.n += 1)}`, type: 'wait', for: random.pick(['10s', '5m', '3h']) });
+    more['onException'] = random.chance(0.5) ? { alpha: path } : { '*': path };
   }
   return more;
 }

@@ -10,6 +10,7 @@ import type { WaitRecord } from '../../functions/src/model/event.ts';
 import { ANY_KEY } from '../../functions/src/model/event.ts';
 import type { MemberRecord } from '../../functions/src/model/member.ts';
 import { paths } from '../../functions/src/model/paths.ts';
+import type { RunRef } from '../../functions/src/model/paths.ts';
 import { terminalRunStatuses } from '../../functions/src/model/run.ts';
 import type { RunRecord } from '../../functions/src/model/run.ts';
 import type { StepRecord } from '../../functions/src/model/step.ts';
@@ -111,6 +112,8 @@ export class People {
         return this.#waited(snapshot.data as unknown as WaitRecord);
       case 'runs':
         return this.#started(snapshot.data as unknown as RunRecord);
+      case 'steps':
+        return this.#begun(snapshot.data as unknown as StepRecord);
       default:
     }
   }
@@ -199,6 +202,15 @@ export class People {
     }
   }
 
+  /** Now and then a run is paused while one of its steps is in flight. */
+  #begun(step: StepRecord): void {
+    const { random, now } = this.#world;
+    if (this.#punctual || !random.chance(0.03)) return;
+    const at = now + random.int(400);
+    this.#orderAt(at, step, 'pause');
+    this.#orderAt(at + this.#sometime(), step, 'resume');
+  }
+
   #sometime(): number {
     const { random } = this.#world;
     return Math.round(random.pick([500, 3 * SECOND, MINUTE, HOUR, 24 * HOUR]) * (0.5 + random.next()));
@@ -234,11 +246,11 @@ export class People {
     this.#world.schedule(at + random.int(2 * MINUTE), `event ${eventId} again`, send);
   }
 
-  #orderAt(at: number, run: RunRecord, kind: CommandKind): void {
+  #orderAt(at: number, run: RunRef, kind: CommandKind): void {
     this.#world.schedule(at, `bob orders ${kind} of ${run.accountId}/${run.runId}`, () => this.#order(run, kind));
   }
 
-  #order(run: RunRecord, kind: CommandKind, about: { readonly stepKey?: string; readonly argument?: string } = {}): void {
+  #order(run: RunRef, kind: CommandKind, about: { readonly stepKey?: string; readonly argument?: string } = {}): void {
     const { accountId, runId } = run;
     const now = this.#world.store.peek(paths.run(accountId, runId))?.data['status'];
     if (isOrder(kind)) this.#world.counters.fault(kind);

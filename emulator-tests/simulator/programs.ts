@@ -39,7 +39,13 @@ export function generateProgram(
   options: { deterministic: boolean; children: readonly string[]; small: boolean },
 ): Program {
   const state: State = { random, ...options, n: 0, left: options.small ? 1 + random.int(3) : 2 + random.int(10) };
-  return { id, acts: list(state, 0) };
+  const acts = list(state, 0);
+  // Often there is something to undo, and a reason to.
+  if (!state.deterministic && random.chance(0.25)) {
+    acts.unshift({ do: 'undo', name: `s${(state.n += 1)}` });
+    acts.push({ do: 'fail', name: `s${(state.n += 1)}`, code: 'beta' });
+  }
+  return { id, acts };
 }
 
 function list(state: State, depth: number): Act[] {
