@@ -180,4 +180,28 @@ describe('SIGKILL of the functions’ process', () => {
     expect([...outside.applied.values()].sort()).toEqual(['/charge', '/pickup', '/reserve', '/send']);
     expect(outside.asked.filter((path) => path === deadly)).toHaveLength(2);
   });
+
+  test('at any moment of the deliveries of four orders: each is fulfilled, each result accepted once, each effect once', async () => {
+    outside.forget();
+    kiln.host.setFaults({ kill: 0.25, killMs: 60, duplicate: 0.2 });
+    const before = kiln.host.counters.kills;
+    const ids = Array.from({ length: 4 }, (_, n) => `any-${n}`);
+    const orders: string[] = [];
+    for (const orderId of ids) orders.push(await start('order-fulfilment', { ...order, orderId }));
+    for (let i = 0; i < 6; i += 1) {
+      await kiln.host.advance(60_000);
+      await kiln.host.reconcile();
+    }
+    for (const orderId of ids) await send('parcel.handed_over', orderId, { trackingNumber: 'T-1' });
+    for (const run of orders) expect(await kiln.ended(run)).toMatchObject({ status: 'completed' });
+    expect(kiln.host.counters.kills - before).toBeGreaterThan(2);
+    kiln.host.setFaults({ kill: 0, duplicate: 0 });
+    for (const run of orders) {
+      const steps = [...(await kiln.steps(run)).values()];
+      expect(steps.filter(({ state }) => state !== 'succeeded')).toEqual([]);
+      expect(steps.filter(({ attempts }) => attempts.filter(({ outcome }) => outcome === 'succeeded').length > 1)).toEqual([]);
+    }
+    const applied = [...outside.applied.values()];
+    for (const effect of ['/reserve', '/charge', '/pickup', '/send']) expect(applied.filter((path) => path === effect)).toHaveLength(4);
+  }, 280_000);
 });
