@@ -26,19 +26,21 @@ test('each kind of property becomes its field, with label, help and whether it i
   expect(fields.map((field) => `${field.path} ${field.kind} ${field.label}${field.required ? ' *' : ''}`)).toEqual([
     '/amount number Amount *',
     '/supplier text Who is paid *',
+    '/lines list Lines *',
     '/currency choice Currency',
     '/dueDate text Due date',
     '/note text Note',
     '/urgent boolean Urgent',
-    '/lines list Lines *',
     '/anything json Anything',
   ]);
-  expect(fields[3]).toMatchObject({ format: 'date' });
-  expect(fields[4]).toMatchObject({ long: true, help: 'Shown to the approver.' });
+  expect(fields[4]).toMatchObject({ format: 'date' });
+  expect(fields[5]).toMatchObject({ long: true, help: 'Shown to the approver.' });
 });
 
 test('a form starts with defaults and with empty lists that are needed', () => {
   expect(initialValue(invoice)).toEqual({ currency: 'CHF', lines: [] });
+  const lines = { type: 'array', minItems: 1, items: { type: 'object', properties: { text: { type: 'string' } } } };
+  expect(initialValue({ type: 'object', required: ['lines'], properties: { lines } })).toEqual({ lines: [{}] });
 });
 
 test('a schema that refers to itself ends as JSON instead of an endless form', () => {

@@ -23,6 +23,8 @@ export type Field =
 
 const LONG_TEXT = 120;
 const MAX_DEPTH = 6;
+/** Items of a list that a form begins with, where so many are needed. */
+const STARTS_WITH_MAX = 5;
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -128,15 +130,18 @@ function objectField(base: Base, schema: JsonObject, place: Place): Field {
   const properties = schema['properties'];
   if (!isObject(properties) || place.depth >= MAX_DEPTH) return { ...base, kind: 'json' };
   const needed = Array.isArray(schema['required']) ? schema['required'] : [];
-  const fields = Object.entries(properties).map(([name, inner]) =>
-    field(isObject(inner) ? inner : {}, {
+  // Definitions are stored with their keys in order of the alphabet; what is needed is listed in the author's own order.
+  const names = [...needed.filter((name) => typeof name === 'string' && Object.hasOwn(properties, name)), ...Object.keys(properties)];
+  const fields = [...new Set(names as string[])].map((name) => {
+    const inner = properties[name];
+    return field(isObject(inner) ? inner : {}, {
       ...place,
       path: `${place.path}/${escape(name)}`,
       name,
       required: needed.includes(name),
       depth: place.depth + 1,
-    }),
-  );
+    });
+  });
   return { ...base, kind: 'object', fields };
 }
 
@@ -220,8 +225,11 @@ export function initialValue(schema: Json, root: Json = schema): Json {
         }),
       );
     }
-    case 'array':
-      return [];
+    case 'array': {
+      const least = resolved['minItems'];
+      const items = resolved['items'] ?? null;
+      return Array.from({ length: typeof least === 'number' ? Math.min(least, STARTS_WITH_MAX) : 0 }, () => initialValue(items, root));
+    }
     case 'boolean':
       return false;
     default:

@@ -4,6 +4,7 @@ import type { Json } from '@engine/json.ts';
 import { useText } from '../text/text.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { fieldOf, valueAt, withValueAt, type Field } from './fields.ts';
+import { faultText } from './fault-text.ts';
 import type { Fault } from './validate.ts';
 import styles from './schema-form.module.css';
 
@@ -25,6 +26,7 @@ export function SchemaForm({ schema, value, onChange, faults }: FormProps): Reac
       ) : (
         <FieldInput field={field} value={value} set={set} faults={faults} />
       )}
+      {field.kind === 'object' ? <GroupFault field={field} faults={faults} /> : null}
     </div>
   );
 }
@@ -36,14 +38,23 @@ interface FieldProps {
   readonly faults: readonly Fault[];
 }
 
+/** What is wrong with a group as a whole, such as too few of a list. */
+function GroupFault({ field, faults }: Pick<FieldProps, 'field' | 'faults'>): ReactNode {
+  const { t } = useText();
+  const fault = faults.find(({ path }) => path === field.path);
+  return fault === undefined ? null : <p className={styles['fault']}>{faultText(fault, t)}</p>;
+}
+
 function FieldInput(props: FieldProps): ReactNode {
   const { field, value, set, faults } = props;
+  const { t } = useText();
   const current = valueAt(value, field.path);
+  const fault = faults.find(({ path }) => path === field.path);
   const common = {
     label: field.label,
     description: field.help,
     required: field.required,
-    error: faults.find((fault) => fault.path === field.path)?.message,
+    error: fault === undefined ? undefined : faultText(fault, t),
   };
   switch (field.kind) {
     case 'text': {
@@ -92,6 +103,7 @@ function FieldInput(props: FieldProps): ReactNode {
           {field.fields.map((each) => (
             <FieldInput key={each.path} {...props} field={each} />
           ))}
+          <GroupFault field={field} faults={faults} />
         </fieldset>
       );
     case 'list':
@@ -173,6 +185,7 @@ function ListInput({
       >
         {t.forms.add}
       </Button>
+      <GroupFault field={field} faults={props.faults} />
     </fieldset>
   );
 }

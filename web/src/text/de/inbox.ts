@@ -112,5 +112,18 @@ export const approval: Catalogue['approval'] = {
 export const forms: Catalogue['forms'] = {
   add: 'Hinzufügen',
   remove: (what) => `${what} entfernen`,
+  faults: {
+    pattern: (pattern) => `Es muss so aussehen: ${pattern}`,
+    format: (format) => `Verlangt ist: ${format}.`,
+    minLength: (count) => `Mindestens ${count} Zeichen.`,
+    maxLength: (count) => `Höchstens ${count} Zeichen.`,
+    minItems: (count) => `Mindestens ${count} davon.`,
+    maxItems: (count) => `Höchstens ${count} davon.`,
+    minimum: (bound) => `Mindestens ${bound}.`,
+    maximum: (bound) => `Höchstens ${bound}.`,
+    above: (bound) => `Mehr als ${bound}.`,
+    below: (bound) => `Weniger als ${bound}.`,
+    multipleOf: (step) => `Ein Vielfaches von ${step}.`,
+  },
   notJson: 'Das ist noch kein JSON. Es gilt der letzte vollständige Wert.',
 };

@@ -102,5 +102,18 @@ export const approval = {
 export const forms = {
   add: 'Add',
   remove: (what: string) => `Remove ${what}`,
+  faults: {
+    pattern: (pattern: string) => `It has to look like ${pattern}.`,
+    format: (format: string) => `It has to be a ${format}.`,
+    minLength: (count: string) => `At least ${count} characters.`,
+    maxLength: (count: string) => `At most ${count} characters.`,
+    minItems: (count: string) => `At least ${count} of these.`,
+    maxItems: (count: string) => `At most ${count} of these.`,
+    minimum: (bound: string) => `At least ${bound}.`,
+    maximum: (bound: string) => `At most ${bound}.`,
+    above: (bound: string) => `More than ${bound}.`,
+    below: (bound: string) => `Less than ${bound}.`,
+    multipleOf: (step: string) => `A multiple of ${step}.`,
+  },
   notJson: 'This is not JSON yet. The last complete value is used.',
 } as const;
