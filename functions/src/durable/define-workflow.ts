@@ -51,7 +51,10 @@ interface WorkflowBase {
   /** How many runs begin in each span of time. */
   readonly rateLimit?: Definition['rateLimit'];
   readonly states?: Definition['states'];
+  /** Who is handed the result. Their templates know `workflow_input` and `run`. */
   readonly destinations?: Definition['destinations'];
+  /** Whether a tainted run asks a person before a `browserAction` or `http` step that is not read-only. Default true. */
+  readonly guardTainted?: boolean;
   readonly reconcile?: Definition['reconcile'];
   /** What becomes of a failed run that has compensations. Default `compensate`. */
   readonly onError?: 'compensate' | 'fail';

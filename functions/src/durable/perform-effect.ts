@@ -167,7 +167,7 @@ async function performAdmitted(
     type,
     step: resolved.config as unknown as StepConfig,
     resolved,
-    guardTainted: true,
+    guardTainted: ready.execution.workflow.guardTainted ?? true,
     holdMs: timeoutOf(work.options, activeLimit(ready.execution.workflow) - held.record.activeMs) + LEASE_MARGIN_MS,
     end: (outcome, also) => commitOutcome(replayer, runtime, { held, outcome, also }, ready),
   });

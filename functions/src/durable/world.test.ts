@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { deliverDestinations } from '../ledger/destinations.ts';
 import { effectId } from '../ledger/effects.ts';
 import { takeSlot } from '../ledger/limits.ts';
+import { outboxRecordSchema } from '../model/outbox.ts';
 import { paths } from '../model/paths.ts';
-import { startRun } from '../runner/runs.ts';
+import { attendCompletion, startRun } from '../runner/runs.ts';
 import type { HttpRequest } from '../services/http/client.ts';
 import type { LlmClient } from '../services/llm.ts';
 import { person } from '../testing/office.ts';
@@ -134,4 +136,38 @@ test('as many runs at once as the code says, for each key, and so many in each s
   await kit.advance('51m');
   expect(statuses()).toEqual(['completed', 'running', 'completed', 'completed']);
   expect(() => defineWorkflow({ id: 'wrong', concurrency: { limit: 0 }, run: () => 1 })).toThrow('concurrency');
+});
+
+test('the result goes to the destinations that the code names, once', async () => {
+  const tells = defineWorkflow({
+    id: 'tells',
+    name: 'Telling',
+    destinations: [
+      { type: 'email', to: ['{{workflow_input.to}}'] },
+      { type: 'webhook', url: 'https://desk.example/done', on: ['failed'] },
+    ],
+    run: () => ({ total: 7 }),
+  });
+  const kit = kitFor(tells);
+  Object.assign(kit.runtime, { followers: [deliverDestinations] });
+  const run = await kit.start('tells', { to: 'ann@example.com' });
+  await attendCompletion(kit.runtime, { accountId: 'test', runId: run.runId });
+  const sent = [...kit.host.store.all()].filter(({ path }) => path.includes('/outbox/')).map(({ data }) => outboxRecordSchema.parse(data));
+  expect(sent).toMatchObject([
+    { kind: 'mail', to: 'ann@example.com', subject: 'Telling: completed', body: expect.stringContaining('"total": 7') as string },
+  ]);
+});
+
+test('the workflow says whether a tainted run asks a person', async () => {
+  const bold = defineWorkflow({ ...call, id: 'call', guardTainted: false });
+  const kit = kitFor(bold);
+  await startRun(kit.runtime, {
+    accountId: 'test',
+    workflowId: 'call',
+    input: { note: 'x' },
+    startedBy: { kind: 'webhook', id: 'h' },
+    tainted: true,
+  });
+  await kit.host.settle();
+  expect(posts).toHaveLength(1);
 });

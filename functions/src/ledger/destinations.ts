@@ -6,6 +6,8 @@ import { KilnError, toErrorRecord } from '../model/errors.ts';
 import type { OutboxRecord } from '../model/outbox.ts';
 import { engineCollections, paths } from '../model/paths.ts';
 import type { RunRecord } from '../model/run.ts';
+import { declaredOf } from '../runner/declared.ts';
+import type { DeclaredWorkflow } from '../runner/declared.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { readScope } from '../runner/scope-reader.ts';
 import { dueField } from './due.ts';
@@ -24,12 +26,13 @@ const RETENTION_MS = 90 * 24 * 60 * 60 * 1_000;
  * ids of the deliveries follow from run and destination: a completion that is attended twice creates them once.
  */
 export async function deliverDestinations(runtime: Runtime, run: RunRecord): Promise<void> {
-  if (run.kind === 'code' || run.status === 'rejected') return;
-  const index = await runtime.definitions.get(run.accountId, run.workflowId, run.version);
-  for (const [n, destination] of (index.definition.destinations ?? []).entries()) {
+  if (run.status === 'rejected') return;
+  const workflow = await declaredOf(runtime, run);
+  if (workflow === undefined) return;
+  for (const [n, destination] of (workflow.declared.destinations ?? []).entries()) {
     if (!(destination.on ?? ['completed']).some((status) => status === run.status)) continue;
     const id = `dest-${digest(`${run.runId}/${n}`).slice(0, 24)}`;
-    for (const [m, record] of (await recordsFor(runtime, run, destination, id)).entries()) {
+    for (const [m, record] of (await recordsFor(runtime, run, destination, id, workflow)).entries()) {
       const own = m === 0 ? record : { ...record, id: `${record.id}-${m}` };
       try {
         await runtime.store.commit([{ op: 'create', path: paths.outbox(run.accountId, own.id), data: own }]);
@@ -41,11 +44,17 @@ export async function deliverDestinations(runtime: Runtime, run: RunRecord): Pro
 }
 
 /** A destination whose templates cannot be filled in is a failed delivery that people see, not a completion that never ends. */
-async function recordsFor(runtime: Runtime, run: RunRecord, destination: Destination, id: string): Promise<readonly OutboxRecord[]> {
+async function recordsFor(
+  runtime: Runtime,
+  run: RunRecord,
+  destination: Destination,
+  id: string,
+  workflow: DeclaredWorkflow,
+): Promise<readonly OutboxRecord[]> {
   const now = runtime.clock.now();
   const base = { v: 1, accountId: run.accountId, id, runId: run.runId, attempt: 0, createdAt: now, expiresAt: now + RETENTION_MS } as const;
   try {
-    const drafts = await draftsFor(runtime, run, destination, now);
+    const drafts = await draftsFor(runtime, run, destination, workflow, now);
     return drafts.map((draft) => ({
       ...base,
       ...draft,
@@ -59,9 +68,14 @@ async function recordsFor(runtime: Runtime, run: RunRecord, destination: Destina
   }
 }
 
-async function draftsFor(runtime: Runtime, run: RunRecord, given: Destination, now: number): Promise<readonly Draft[]> {
-  const index = await runtime.definitions.get(run.accountId, run.workflowId, run.version);
-  const guarded = run.tainted === true && (index.definition.guardTainted ?? true);
+async function draftsFor(
+  runtime: Runtime,
+  run: RunRecord,
+  given: Destination,
+  { declared, index }: DeclaredWorkflow,
+  now: number,
+): Promise<readonly Draft[]> {
+  const guarded = run.tainted === true && (declared.guardTainted ?? true);
   const target = targetOf(given);
   // Whoever could write into the input could otherwise say where the result is sent.
   if (guarded && (given.type === 'webhook' || given.type === 'email') && referencesIn(target).some(({ root }) => root !== 'secret'))
@@ -84,7 +98,7 @@ async function draftsFor(runtime: Runtime, run: RunRecord, given: Destination, n
       return [{ kind: 'webhook', to: destination.url, body, ...(destination.secret === undefined ? {} : { secret: destination.secret }) }];
     }
     case 'email': {
-      const subject = destination.subject ?? `${index.definition.name ?? run.workflowId}: ${run.status}`;
+      const subject = destination.subject ?? `${declared.name ?? run.workflowId}: ${run.status}`;
       const body = `The run ${run.runId} of ${run.workflowId} is ${run.status}.\n\n${readable(result['output'] ?? result['error'] ?? null)}`;
       const link = runLink(run.accountId, run.runId);
       return destination.to.map((to) => ({ kind: 'mail', to, subject, body, link }));
@@ -94,7 +108,7 @@ async function draftsFor(runtime: Runtime, run: RunRecord, given: Destination, n
         {
           kind: 'kb',
           to: destination.collection,
-          subject: destination.title ?? `${index.definition.name ?? run.workflowId} ${run.runId}`,
+          subject: destination.title ?? `${declared.name ?? run.workflowId} ${run.runId}`,
           body: readable(result['output'] ?? null),
         },
       ];

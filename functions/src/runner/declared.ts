@@ -8,7 +8,7 @@ import type { Runtime } from './runtime.ts';
 /** What a workflow of either kind declares about its runs as a whole. */
 export type Declared = Pick<
   Definition,
-  'name' | 'owner' | 'states' | 'alerts' | 'reconcile' | 'destinations' | 'onError' | 'concurrency' | 'rateLimit'
+  'name' | 'owner' | 'states' | 'alerts' | 'reconcile' | 'destinations' | 'onError' | 'concurrency' | 'rateLimit' | 'guardTainted'
 >;
 
 export interface DeclaredWorkflow {
