@@ -47,13 +47,10 @@ export async function forkRun(replayer: Replayer, runtime: Runtime, ref: RunRef,
     input: facts.payload,
     startedBy: options.by,
     chainDepth: run.chainDepth,
+    forkedFrom: { runId: run.runId, stepKey: options.from ?? run.error?.stepKey ?? '' },
     now: runtime.clock.now(),
   });
-  const from = { runId: run.runId, stepKey: options.from ?? run.error?.stepKey ?? '' };
-  await runtime.store.commit([
-    ...withOrigin(writes, paths.run(ref.accountId, runId), from),
-    ...journalWrites({ accountId: ref.accountId, runId }, taken, run.runId),
-  ]);
+  await runtime.store.commit([...writes, ...journalWrites({ accountId: ref.accountId, runId }, taken, run.runId)]);
   return { runId };
 }
 
@@ -79,10 +76,6 @@ function takenOver(run: RunRecord, entries: readonly Entry[], from: string | und
   const position =
     typeof data === 'object' && data !== null && 'position' in data && typeof data.position === 'number' ? data.position : entries.length;
   return entries.slice(0, position);
-}
-
-function withOrigin(writes: readonly Write[], path: string, forkedFrom: NonNullable<RunRecord['forkedFrom']>): readonly Write[] {
-  return writes.map((write) => (write.op === 'create' && write.path === path ? { ...write, data: { ...write.data, forkedFrom } } : write));
 }
 
 function journalWrites(ref: RunRef, entries: readonly Entry[], origin: string): readonly Write[] {

@@ -791,9 +791,11 @@ test('the history of a run says in plain words what people did, and its chain ho
   await decide('bob', 'approve');
   const entries = await history();
   expect(entries.map(({ text }) => text)).toEqual([
+    'A run of version 1 of "pay" was started',
     'Ada answered "approve" to "Pay Muster AG": ok',
     'Bob answered "approve" to "Pay Muster AG"',
     '"Pay Muster AG" was decided by Ada, Bob: approve (ok)',
+    'The run completed',
   ]);
-  expect(verifyHistory(entries)).toMatchObject({ ok: true, entries: 3 });
+  expect(verifyHistory(entries)).toMatchObject({ ok: true, entries: 5 });
 });

@@ -116,7 +116,9 @@ describe('cancel', () => {
     await attendCommand(ops.runtime, { accountId: ACCOUNT, runId: run }, id);
     expect(ops.commandOf(run, id)).toMatchObject({ status: 'done', result: 'Cancelled', by: 'olga' });
     expect((await ops.history(run)).map(({ kind, by, text }) => [kind, by, text])).toEqual([
+      ['run_started', 'starter', 'A run of version 1 of "wf" was started'],
       ['command_cancel', 'olga', 'Cancelled. Reason: stop it'],
+      ['run_ended', 'system', 'The run was cancelled'],
     ]);
   });
 
@@ -166,7 +168,7 @@ describe('cancel', () => {
     await ops.reconcile();
     expect(ops.run(run).status).toBe('cancelled');
     expect(ops.commandOf(run, id)).toMatchObject({ status: 'done' });
-    expect((await ops.history(run)).length).toBe(1);
+    expect((await ops.history(run)).map(({ kind }) => kind)).toEqual(['run_started', 'command_cancel', 'run_ended']);
   });
 });
 
@@ -229,7 +231,9 @@ describe('a step whose outcome nobody knows', () => {
     });
     expect(await ops.command(run, 'retry', { stepKey: 'pay', argument: { input: 5 } })).toMatchObject({ status: 'refused' });
     expect(ops.states(run)).toEqual({ pay: 'unresolved' });
-    expect(await ops.history(run)).toEqual([]);
+    const [, ...refused] = await ops.history(run);
+    expect(refused.map(({ kind, by }) => [kind, by])).toEqual(Array.from({ length: 4 }, () => ['command_refused', 'op']));
+    expect(refused[1]?.text).toBe('"resolve" was refused: choose the step. Reason given: the test asks for it');
   });
 });
 

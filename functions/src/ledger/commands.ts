@@ -9,9 +9,9 @@ import { extendDeadline } from './commands/deadlines.ts';
 import { fork, retryRun } from './commands/fork.ts';
 import { setGate } from './commands/gate.ts';
 import { acceptMismatch, checkAgain } from './commands/mismatch.ts';
+import { refuse } from './commands/order.ts';
 import type { Order } from './commands/order.ts';
 import { overrideWait, resolveStep, retryStep, skipStep } from './commands/steps.ts';
-import { remove } from './store.ts';
 
 /**
  * Carries out what an operator asked. What a command does and its answer are one commit: attended twice, or after its answer got
@@ -23,15 +23,12 @@ export async function attendCommand(runtime: Runtime, ref: RunRef, commandId: st
   if (docs[0] === undefined) return;
   const command = commandRecordSchema.parse(docs[0].data);
   if (command.status !== 'pending') return;
+  const order = { runtime, ref, commandId, command };
   try {
-    await dispatch({ runtime, ref, commandId, command });
+    await dispatch(order);
   } catch (thrown) {
     if (!(thrown instanceof KilnError) || thrown.code === 'internal') throw thrown;
-    const data = { status: 'refused', result: toErrorRecord(thrown).message, endedAt: runtime.clock.now(), due: remove };
-    await runtime.store.transaction(async (tx) => {
-      const now = await tx.get([path]);
-      if (now.docs[0]?.data['status'] === 'pending') tx.write({ op: 'update', path, data });
-    });
+    await refuse(order, toErrorRecord(thrown).message);
   }
 }
 

@@ -11,6 +11,7 @@ import { runTraceparent } from '../engine/trace-context.ts';
 import { initialState, overdueWatch } from './business-states.ts';
 import { dueField } from './due.ts';
 import { countedNodes } from './joins.ts';
+import { startEntry } from './run-history.ts';
 import { createStep } from './steps.ts';
 import type { Store, Write } from './store.ts';
 
@@ -151,8 +152,10 @@ function runWrites(request: ForkRequest, kept: readonly StepRecord[]): readonly 
   const { states, alerts } = index.definition;
   const ref = { accountId: run.accountId, runId };
   const begun = states === undefined ? undefined : initialState(ref, states, now, stateOf(index, kept));
+  const record = newRun(request);
   return [
-    { op: 'create', path: paths.run(run.accountId, runId), data: { ...newRun(request), ...begun?.fields } },
+    { op: 'create', path: paths.run(run.accountId, runId), data: { ...record, ...begun?.fields } },
+    startEntry(record, now),
     ...(begun?.writes ?? []),
     ...overdueWatch(ref, alerts, now),
   ];

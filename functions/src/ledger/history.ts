@@ -35,15 +35,42 @@ export function appendAudit(tx: Transaction, accountId: string, happenings: read
   return append(tx, paths.audit(accountId), happenings, at);
 }
 
-async function append(tx: Transaction, collection: string, happenings: readonly Happening[], at: number): Promise<readonly Write[]> {
+/** The same for the end of a run, once for each: repeated, it appends nothing. `ended` names the end. */
+export function appendEnd(tx: Transaction, ref: RunRef, ended: string, happening: Happening, at: number): Promise<readonly Write[]> {
+  return append(tx, paths.historyOf(ref.accountId, ref.runId), [happening], at, ended);
+}
+
+/** The first entry of a run that comes into being in the same commit: nothing is read for it. */
+export function firstEntry({ accountId, runId }: RunRef, happening: Happening, at: number): Write {
+  const [entry] = chain(undefined, [happening], at);
+  return { op: 'create', path: paths.history(accountId, runId, entryId(1)), data: { ...entry } };
+}
+
+async function append(
+  tx: Transaction,
+  collection: string,
+  happenings: readonly Happening[],
+  at: number,
+  ended?: string,
+): Promise<readonly Write[]> {
   if (happenings.length === 0) return [];
   const { docs } = await tx.get([`${collection}/${HEAD}`]);
-  const entries = chain(headOf(docs[0]?.data), happenings, at);
+  const head = docs[0] === undefined ? undefined : headSchema.parse(docs[0].data);
+  if (ended !== undefined && head?.ended === ended) return [];
+  const entries = chain(head === undefined ? await loneEntry(tx, collection) : endOf(head), happenings, at);
   const last = entries.at(-1);
+  const told = ended ?? head?.ended;
+  const next = last === undefined ? [] : [{ v: 1, last: last.n, hash: last.hash, ...(told === undefined ? {} : { ended: told }) }];
   return [
     ...entries.map((entry): Write => ({ op: 'create', path: `${collection}/${entryId(entry.n)}`, data: entry })),
-    ...(last === undefined ? [] : [{ op: 'set', path: `${collection}/${HEAD}`, data: { v: 1, last: last.n, hash: last.hash } } as const]),
+    ...next.map((data): Write => ({ op: 'set', path: `${collection}/${HEAD}`, data })),
   ];
+}
+
+/** A chain of one entry has no head yet. */
+async function loneEntry(tx: Transaction, collection: string): Promise<KnownHead | undefined> {
+  const { docs } = await tx.get([`${collection}/${entryId(1)}`]);
+  return docs[0] === undefined ? undefined : historyEntrySchema.parse(docs[0].data);
 }
 
 /** What `appendHistory` reads: for who wants to read it together with other documents. */
@@ -51,13 +78,21 @@ export function historyHead({ accountId, runId }: RunRef): string {
   return `${paths.historyOf(accountId, runId)}/${HEAD}`;
 }
 
-const headSchema = z.strictObject({ v: z.literal(1), last: z.number().int().positive(), hash: z.string().length(64) });
+const headSchema = z.strictObject({
+  v: z.literal(1),
+  last: z.number().int().positive(),
+  hash: z.string().length(64),
+  /** The end of the run that was written down last. */
+  ended: z.string().optional(),
+});
+
+function endOf({ last, hash }: z.infer<typeof headSchema>): KnownHead {
+  return { n: last, hash };
+}
 
 /** The end of a chain as its document names it. */
 export function headOf(data: object | undefined): KnownHead | undefined {
-  if (data === undefined) return undefined;
-  const { last, hash } = headSchema.parse(data);
-  return { n: last, hash };
+  return data === undefined ? undefined : endOf(headSchema.parse(data));
 }
 
 export function entryId(n: number): string {
@@ -65,11 +100,7 @@ export function entryId(n: number): string {
 }
 
 /** Links happenings to the end of a chain. Pure. */
-export function chain(
-  newest: Pick<HistoryEntry, 'n' | 'hash'> | undefined,
-  happenings: readonly Happening[],
-  at: number,
-): readonly HistoryEntry[] {
+export function chain(newest: KnownHead | undefined, happenings: readonly Happening[], at: number): readonly HistoryEntry[] {
   const entries: HistoryEntry[] = [];
   for (const { kind, by, text, data } of happenings) {
     const before = entries.at(-1) ?? newest;

@@ -7,6 +7,7 @@ import { digest } from '../engine/json.ts';
 import { starterTag } from '../engine/tags.ts';
 import { runTraceparent } from '../engine/trace-context.ts';
 import { storePayload } from './payloads.ts';
+import { startEntry } from './run-history.ts';
 import { ATTEND_WITHIN_MS } from './steps.ts';
 import type { Write } from './store.ts';
 
@@ -20,6 +21,7 @@ export interface NewRun {
   readonly startedBy: StartedBy;
   readonly chainDepth?: number;
   readonly parent?: { readonly runId: string; readonly stepKey: string };
+  readonly forkedFrom?: NonNullable<RunRecord['forkedFrom']>;
   readonly startKey?: string;
   readonly tainted?: boolean;
   readonly traceparent?: string;
@@ -42,7 +44,7 @@ export function startKeyPath({ accountId, workflowId }: Pick<NewRun, 'accountId'
   return paths.startKey(accountId, digest(`${workflowId}/${startKey}`));
 }
 
-/** The documents of a new run. Creating them is all that a start does: the run's own creation trigger does the rest. */
+/** The documents of a new run. Creating them is all that a start does: the run's own creation trigger does the rest. The run comes first. */
 export function newRunWrites(start: NewRun): readonly Write[] {
   const depth = start.chainDepth ?? 0;
   if (depth > definitionLimits.maxChainDepth) {
@@ -68,10 +70,11 @@ export function newRunWrites(start: NewRun): readonly Write[] {
     tags: [starterTag(start.startedBy)],
     chainDepth: depth,
     ...(start.parent === undefined ? {} : { parent: start.parent }),
+    ...(start.forkedFrom === undefined ? {} : { forkedFrom: start.forkedFrom }),
     ...(start.startKey === undefined ? {} : { startKey: start.startKey }),
     ...(start.tainted === undefined ? {} : { tainted: start.tainted }),
     traceparent: runTraceparent(ref, start.traceparent),
     due: dueField(start.runId, start.now + ATTEND_WITHIN_MS),
   };
-  return [{ op: 'create', path: paths.run(ref.accountId, ref.runId), data: record }, ...stored.writes];
+  return [{ op: 'create', path: paths.run(ref.accountId, ref.runId), data: record }, ...stored.writes, startEntry(record, start.now)];
 }

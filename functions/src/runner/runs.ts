@@ -10,6 +10,7 @@ import { initialState, overdueWatch } from '../ledger/business-states.ts';
 import { dueField } from '../ledger/due.ts';
 import { releaseRunSlots } from '../ledger/limits.ts';
 import { loadPayload } from '../ledger/payloads.ts';
+import { tellEnd } from '../ledger/run-history.ts';
 import { completionWrite } from '../ledger/runs.ts';
 import { createStep, heldStep } from '../ledger/steps.ts';
 import { remove, StoreConflict } from '../ledger/store.ts';
@@ -17,6 +18,7 @@ import type { Snapshot, Write } from '../ledger/store.ts';
 import type { Outcome } from '../ledger/transitions.ts';
 import type { Definition } from '../model/definition.ts';
 import { KilnError, toErrorRecord } from '../model/errors.ts';
+import { completionRecordSchema } from '../model/outbox.ts';
 import { paths } from '../model/paths.ts';
 import type { RunRef } from '../model/paths.ts';
 import { runRecordSchema, terminalRunStatuses } from '../model/run.ts';
@@ -215,14 +217,15 @@ export function beforeFirst(run: RunRecord, deadlineAt: number | undefined): Ste
 
 /** Everything that follows a run's end, at least once: the parent's step, then the followers. */
 export async function attendCompletion(runtime: Runtime, ref: RunRef): Promise<void> {
-  const path = paths.run(ref.accountId, ref.runId);
-  const { docs } = await runtime.store.get([path]);
-  if (docs[0] === undefined) return;
+  const completion = paths.completion(ref.accountId, ref.runId);
+  const { docs } = await runtime.store.get([paths.run(ref.accountId, ref.runId), completion]);
+  if (docs[0] === undefined || docs[1] === undefined) return;
   const run = runRecordSchema.parse(docs[0].data);
+  await tellEnd(runtime, run, completionRecordSchema.parse(docs[1].data));
   if (run.parent !== undefined) await wakeParent(runtime, run, run.parent);
   if (run.slots !== undefined) await releaseRunSlots(runtime, run.runId, run.slots);
   for (const follow of runtime.followers) await follow(runtime, run);
-  await runtime.store.commit([{ op: 'update', path: paths.completion(ref.accountId, ref.runId), data: { due: remove } }]);
+  await runtime.store.commit([{ op: 'update', path: completion, data: { due: remove } }]);
 }
 
 async function wakeParent(runtime: Runtime, child: RunRecord, parent: NonNullable<RunRecord['parent']>): Promise<void> {

@@ -66,17 +66,16 @@ async function again(order: Order, run: RunRecord, version: number | undefined, 
   const runId = forkedId(order);
   const pinned = await pinnedVersion(order, run, version);
   const text = input === undefined ? await loadPayload(runtime.store, run, run.input) : canonicalJson(input);
-  const path = paths.run(ref.accountId, runId);
   await carryOut(order, (_tx, { now }) => {
     const { chainDepth, tainted } = run;
     const start = { accountId: ref.accountId, runId, workflowId: run.workflowId, pinned, input: text, chainDepth, now } as const;
-    const writes = newRunWrites({ ...start, startedBy: { kind: 'user', id: command.by }, ...(tainted === undefined ? {} : { tainted }) });
-    const linked = writes.map((write) =>
-      write.op === 'create' && write.path === path
-        ? { ...write, data: { ...write.data, forkedFrom: { runId: run.runId, stepKey: '' } } }
-        : write,
-    );
-    return Promise.resolve({ result: `Run ${runId} begins with the same input`, writes: linked, data: { forkedTo: runId } });
+    const writes = newRunWrites({
+      ...start,
+      startedBy: { kind: 'user', id: command.by },
+      forkedFrom: { runId: run.runId, stepKey: '' },
+      ...(tainted === undefined ? {} : { tainted }),
+    });
+    return Promise.resolve({ result: `Run ${runId} begins with the same input`, writes, data: { forkedTo: runId } });
   });
 }
 

@@ -87,14 +87,14 @@ export async function closeWrites(
   { result, data }: Pick<Carried, 'result' | 'data'>,
   now: number,
 ): Promise<readonly Write[]> {
-  const { ref, command, commandId } = order;
+  const { ref, commandId } = order;
   const history = await appendHistory(tx, ref, [happeningOf(order, result, data)], now);
   const close: Write = {
     op: 'update',
     path: paths.command(ref.accountId, ref.runId, commandId),
     data: { status: 'done', result, endedAt: now, due: remove },
   };
-  return command.by.startsWith('run:') ? [close] : [...history, close];
+  return [...history, close];
 }
 
 function happeningOf({ command, commandId }: Order, result: string, data: object | undefined): Happening {
@@ -105,6 +105,22 @@ function happeningOf({ command, commandId }: Order, result: string, data: object
     text: `${result}. Reason: ${reason}`,
     data: { commandId, ...(stepKey === undefined ? {} : { stepKey }), ...data },
   };
+}
+
+/** What was asked is not done. It is written down all the same: who tried what is a part of the history. */
+export async function refuse({ runtime, ref, commandId, command }: Order, why: string): Promise<void> {
+  const path = paths.command(ref.accountId, ref.runId, commandId);
+  const { kind, by, reason, stepKey } = command;
+  await runtime.store.transaction(async (tx) => {
+    const { docs } = await tx.get([path, paths.run(ref.accountId, ref.runId)]);
+    if (docs[0]?.data['status'] !== 'pending') return;
+    const now = runtime.clock.now();
+    const data = { commandId, ...(stepKey === undefined ? {} : { stepKey }) };
+    const happening = { kind: 'command_refused', by, text: `"${kind}" was refused: ${why}. Reason given: ${reason}`, data };
+    const history = docs[1] === undefined ? [] : await appendHistory(tx, ref, [happening], now);
+    for (const write of history) tx.write(write);
+    tx.write({ op: 'update', path, data: { status: 'refused', result: why, endedAt: now, due: remove } });
+  });
 }
 
 export function requiredStep({ step }: Standing): Held {
