@@ -58,7 +58,7 @@ export async function recordOutcome(runtime: Runtime, claimed: Held, outcome: At
       }
       if (!(error instanceof StoreConflict)) throw error;
       const still = await stillHeld(runtime, claimed);
-      if (still === undefined) return recordLateResult(runtime, claimed, current, true);
+      if (still === undefined) return recordLateResult(runtime, claimed, current);
       held = still;
     }
   }

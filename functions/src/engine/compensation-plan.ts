@@ -11,6 +11,8 @@ export interface Undo {
   readonly loops: readonly LoopFrame[];
   /** When the step's last attempt began, where nobody saw its end: it may still be at work. */
   readonly openSince?: number;
+  /** What is undone was sensitive; so is undoing it. */
+  readonly sensitive?: true;
 }
 
 /**
@@ -25,7 +27,13 @@ export function planCompensation(index: DefinitionIndex, steps: readonly StepRec
     .map((step) => {
       const last = step.attempts.at(-1);
       const open = last !== undefined && last.endedAt === undefined;
-      return { key: step.key, stepId: step.stepId, loops: step.loops, ...(open ? { openSince: last.startedAt } : {}) };
+      return {
+        key: step.key,
+        stepId: step.stepId,
+        loops: step.loops,
+        ...(open ? { openSince: last.startedAt } : {}),
+        ...(step.sensitive === undefined ? {} : { sensitive: true as const }),
+      };
     });
 }
 

@@ -1,6 +1,8 @@
 import type { ConditionStep, Definition, LoopStep, ParallelStep, StepConfig } from '../model/definition.ts';
 import type { LoopFrame } from '../model/step.ts';
 import { jsonPath } from './json-path.ts';
+import { sensitivityOf } from './sensitivity.ts';
+import type { Sensitivity } from './sensitivity.ts';
 
 /** One enclosing list: whose it is, and which of the owner's lists. */
 export type Frame =
@@ -25,6 +27,7 @@ export interface DefinitionIndex {
   /** Ids that stand more than once. */
   readonly duplicates: readonly string[];
   readonly depth: number;
+  readonly sensitivity: Sensitivity;
 }
 
 interface Pending {
@@ -98,7 +101,7 @@ export function indexDefinition(definition: Definition): DefinitionIndex {
         pending.push({ list: inner, frames: [...frames, frame], path: listPath(frame, path) });
     });
   }
-  return { definition, places, duplicates, depth };
+  return { definition, places, duplicates, depth, sensitivity: sensitivityOf(definition, places) };
 }
 
 export function placeOf(index: DefinitionIndex, stepId: string): Place {

@@ -7,7 +7,13 @@ import type { DefinitionIndex, Frame, Place } from './definition-index.ts';
 /** What follows when a step ended. */
 export type Next =
   /** Create this step. */
-  | { readonly kind: 'step'; readonly place: Place; readonly key: string; readonly loops: readonly LoopFrame[] }
+  | {
+      readonly kind: 'step';
+      readonly place: Place;
+      readonly key: string;
+      readonly loops: readonly LoopFrame[];
+      readonly sensitive: boolean;
+    }
   /** A lane of a loop or parallel has nothing left: count it into the join. */
   | { readonly kind: 'lane_end'; readonly lane: Lane }
   /** The lane decides the join before the others ended. */
@@ -152,7 +158,7 @@ function afterBranch(index: DefinitionIndex, frame: Frame & { part: 'branch' }, 
 function stepAt(index: DefinitionIndex, step: StepConfig, loops: readonly LoopFrame[]): Next {
   const place = placeOf(index, step.id);
   const around = loopsAround(place, loops);
-  return { kind: 'step', place, key: keyOf(place, around), loops: around };
+  return { kind: 'step', place, key: keyOf(place, around), loops: around, sensitive: index.sensitivity.steps.has(step.id) };
 }
 
 function loopLane(index: DefinitionIndex, frame: Frame, loops: readonly LoopFrame[]): Lane {

@@ -5,6 +5,8 @@ import type { Json } from './json.ts';
 
 /** What pre-flight must know of a step type. Field names may be paths such as `event.match`. */
 export interface StepTypeFacts {
+  /** Fields that members read, however sensitive the step is. */
+  readonly publicFields?: readonly string[];
   readonly kind: 'effect' | 'compute' | 'wait';
   readonly schema: z.ZodType;
   /** Fields that are not templates. */

@@ -49,7 +49,13 @@ export function checkStep(check: StepCheck): Problem[] {
   if (isCondition(step)) return [...shared, ...idleFields(step, path), ...checkExpression(step.if, `${path}.if`, site)];
   if (isLoop(step)) return [...shared, ...idleFields(step, path), ...checkLoop(step, path, site)];
   if (isParallel(step)) return [...shared, ...idleFields(step, path), ...checkBranches(step.branches, path)];
-  return [...shared, ...checkTimes(step, path, types.find(step.type)), ...checkOwnFields(step as unknown as Fields, path, site)];
+  const type = types.find(step.type);
+  return [
+    ...shared,
+    ...checkTimes(step, path, type),
+    ...checkOwnFields(step as unknown as Fields, path, site),
+    ...checkPublic(check, type?.publicFields ?? []),
+  ];
 }
 
 function withSecrets(site: Site, type: StepTypeFacts | undefined): Site {
@@ -79,6 +85,19 @@ export function checkOwnFields(config: Fields, path: string, site: Site): Proble
     ...(type.durationFields ?? []).flatMap((field) => unlessTemplate(valueAt(config, field.split('.')), `${path}.${field}`, checkDuration)),
     ...(type.dateFields ?? []).flatMap((field) => unlessTemplate(valueAt(config, field.split('.')), `${path}.${field}`, checkDate)),
   ];
+}
+
+/** What everybody reads can show nothing sensitive. */
+function checkPublic({ stand, index }: StepCheck, fields: readonly string[]): Problem[] {
+  const config = stand.step as unknown as Fields;
+  return fields.flatMap((field) => sensitiveFault(index, config[field], `${stand.path}.${field}`, stand));
+}
+
+/** A problem when a value that members read has something sensitive in it. */
+export function sensitiveFault(index: DefinitionIndex, value: Json | undefined, path: string, stand?: Stand): Problem[] {
+  if (value === undefined || !index.sensitivity.reaches(value, stand)) return [];
+  const message = 'everybody in the account reads this; it cannot show a sensitive value, or the output of a step that works with one';
+  return [{ path, code: 'definition.invalid', message }];
 }
 
 function unlessTemplate(value: unknown, path: string, check: (value: unknown, path: string) => Problem[]): Problem[] {

@@ -6,7 +6,7 @@ import { nearestKey } from './nearest.ts';
 import type { StepTypeCatalog } from './output-schema.ts';
 import { checkExpression, checkTemplates } from './preflight-references.ts';
 import type { Root, Site } from './preflight-references.ts';
-import { checkOwnFields } from './preflight-step.ts';
+import { checkOwnFields, sensitiveFault } from './preflight-step.ts';
 import { checkDuration, checkSchemaAt } from './preflight-values.ts';
 import type { Stand } from './preflight-walk.ts';
 import type { Problem } from './problem.ts';
@@ -28,6 +28,8 @@ export function checkWorkflow(index: DefinitionIndex, steps: readonly Stand[], t
     ...checkTemplateField(definition.businessKey, 'businessKey', start),
     ...checkTemplateField(definition.concurrency?.key, 'concurrency.key', start),
     ...checkTemplateField(definition.attributes, 'attributes', start),
+    ...sensitiveFault(index, definition.businessKey, 'businessKey'),
+    ...sensitiveFault(index, definition.attributes, 'attributes'),
     ...checkTemplateField(definition.output, 'output', end),
     ...checkTemplateField(definition.destinations as Json | undefined, 'destinations', {
       ...end,

@@ -118,13 +118,13 @@ test('a workflow with every construct has no problems', () => {
       { id: 'rest', type: 'rest', for: '30d', timeout: '90d' },
     ],
     {
-      input: { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] },
+      input: { type: 'object', properties: { title: { type: 'string' }, number: { type: 'string' } }, required: ['title'] },
       output: { label: '{{step.ask.label}}', items: '{{step.each}}' },
       states: { initial: 'new', transitions: { new: ['done'], done: [] }, deadlines: { new: '2d' } },
       onError: 'compensate',
       timeout: '10m',
       deadline: '90d',
-      businessKey: '{{workflow_input.title}}',
+      businessKey: '{{workflow_input.number}}',
       sensitive: ['title'],
     },
   );

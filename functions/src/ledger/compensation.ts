@@ -15,7 +15,8 @@ import { alertOnce } from './alerts.ts';
 import { dueField } from './due.ts';
 import { loadPayload } from './payloads.ts';
 import { completionWrite } from './runs.ts';
-import { COMPENSATE, createStep, stepPath, UNDO } from './steps.ts';
+import { shownError } from './sensitive.ts';
+import { COMPENSATE, createStep, marked, stepPath, UNDO } from './steps.ts';
 import type { Held } from './steps.ts';
 import { remove } from './store.ts';
 import type { Store, Transaction, Write } from './store.ts';
@@ -77,7 +78,10 @@ function nothingToUndo(run: RunRecord, now: number): readonly Write[] {
 async function undoStep(from: StepRecord, undo: Undo, now: number, quiet: Quiet): Promise<Write> {
   const key = undoKey(undo.key);
   const wakeAt = quiet.at(undo);
-  const write = createStep({ key, stepId: undo.stepId, type: UNDO, loops: [...undo.loops] }, { from, seq: from.seq, activeMs: 0, now });
+  const write = createStep(
+    { key, stepId: undo.stepId, type: UNDO, loops: [...undo.loops], ...marked(undo.sensitive === true) },
+    { from, seq: from.seq, activeMs: 0, now },
+  );
   if (wakeAt <= now || write.op === 'delete') return write;
   await quiet.arm(key, wakeAt);
   // The attempt that nobody saw the end of may still be at work: what it does must not come after its undoing.
@@ -155,8 +159,9 @@ function completionAgain(ref: RunRef, status: RunRecord['status'], now: number):
 }
 
 /** An effect that cannot be undone is left to a person; nothing before it is undone meanwhile. */
-export async function undoFailedWrites(ledger: Ledger, held: Held, error: ErrorRecord, tx: Transaction): Promise<readonly Write[]> {
+export async function undoFailedWrites(ledger: Ledger, held: Held, failure: ErrorRecord, tx: Transaction): Promise<readonly Write[]> {
   const { record } = held;
+  const { error, writes: kept } = shownError(record, failure);
   const now = ledger.clock.now();
   const { plan, position } = await planOf(tx, record);
   const run = await readRun(tx, record);
@@ -171,6 +176,7 @@ export async function undoFailedWrites(ledger: Ledger, held: Held, error: ErrorR
   return [
     { op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime },
     { op: 'update', path: paths.run(accountId, runId), data: { status: 'needs_resolution', left } },
+    ...kept,
     ...(await alertOnce(tx, { ...breach, title: `Somebody has to undo "${mine}" of ${workflowId}`, text }, now)),
   ];
 }

@@ -12,7 +12,8 @@ import { initialState, overdueWatch } from './business-states.ts';
 import { dueField } from './due.ts';
 import { countedNodes } from './joins.ts';
 import { startEntry } from './run-history.ts';
-import { createStep } from './steps.ts';
+import { createStep, marked } from './steps.ts';
+import type { Inherited } from './steps.ts';
 import type { Store, Write } from './store.ts';
 
 /** Documents read, and characters written, at once. */
@@ -186,6 +187,7 @@ function newRun(request: ForkRequest): RunRecord {
     ...(run.attributes === undefined ? {} : { attributes: run.attributes }),
     ...(run.tags === undefined ? {} : { tags: run.tags }),
     ...(run.tainted === undefined ? {} : { tainted: run.tainted }),
+    ...(run.sensitive === undefined ? {} : { sensitive: run.sensitive }),
     ...(run.context === undefined ? {} : { context: run.context }),
   };
 }
@@ -205,20 +207,28 @@ function stateOf({ places }: DefinitionIndex, kept: readonly StepRecord[]): stri
 }
 
 function beginStep(request: ForkRequest, { key, stepId, type, loops, seq, join }: Begun): Write {
-  const { run, pinned, runId, now } = request;
+  const { run, index, pinned, runId, now } = request;
   const deadlineAt = deadlineOf(request);
   const { accountId, kind, workflowId } = run;
-  const from = {
+  const from: Inherited['from'] = {
     accountId,
     runId,
     key: '',
     kind,
     workflowId,
     version: pinned.version,
-    gate: 'open' as const,
+    gate: 'open',
+    ...(run.sensitive === undefined ? {} : { sensitive: run.sensitive }),
     traceparent: runTraceparent({ accountId, runId }, undefined),
     ...(deadlineAt === undefined ? {} : { deadlineAt }),
   };
-  const seed = { key, stepId, type, loops: [...loops], ...(join === undefined ? {} : { join }) };
+  const seed = {
+    key,
+    stepId,
+    type,
+    loops: [...loops],
+    ...marked(index.sensitivity.steps.has(stepId)),
+    ...(join === undefined ? {} : { join }),
+  };
   return createStep(seed, { from, seq: seq - 1, activeMs: 0, now });
 }

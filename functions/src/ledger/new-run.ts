@@ -24,6 +24,8 @@ export interface NewRun {
   readonly forkedFrom?: NonNullable<RunRecord['forkedFrom']>;
   readonly startKey?: string;
   readonly tainted?: boolean;
+  /** What the workflow, or the step that starts it, says of its input. */
+  readonly sensitive?: 'input' | 'run' | undefined;
   readonly traceparent?: string;
   readonly now: number;
 }
@@ -54,7 +56,7 @@ export function newRunWrites(start: NewRun): readonly Write[] {
     );
   }
   const ref = { accountId: start.accountId, runId: start.runId };
-  const stored = storePayload(ref, '$input', start.input);
+  const stored = storePayload(ref, '$input', start.input, start.sensitive === undefined ? undefined : { sensitive: true });
   const record: RunRecord = {
     v: 1,
     ...ref,
@@ -73,6 +75,7 @@ export function newRunWrites(start: NewRun): readonly Write[] {
     ...(start.forkedFrom === undefined ? {} : { forkedFrom: start.forkedFrom }),
     ...(start.startKey === undefined ? {} : { startKey: start.startKey }),
     ...(start.tainted === undefined ? {} : { tainted: start.tainted }),
+    ...(start.sensitive === 'run' ? { sensitive: 'run' as const } : {}),
     traceparent: runTraceparent(ref, start.traceparent),
     due: dueField(start.runId, start.now + ATTEND_WITHIN_MS),
   };

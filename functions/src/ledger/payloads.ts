@@ -29,7 +29,7 @@ export function storePayload(ref: RunRef, id: string, text: string, guard?: obje
     const path = paths.payload(ref.accountId, ref.runId, `${partsId}~${number}`);
     return { op: 'set', path, data: { v: 1, text: part, ...guard }, ahead: true };
   });
-  return { payload: { ...base, parts: parts.length, partsId }, writes };
+  return { payload: { ...base, parts: parts.length, partsId, ...(guard === undefined ? {} : { sensitive: true }) }, writes };
 }
 
 /** Cut between characters: half of one cannot be stored. */

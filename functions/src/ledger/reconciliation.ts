@@ -8,13 +8,13 @@ import { runRecordSchema } from '../model/run.ts';
 import type { RunRecord } from '../model/run.ts';
 import { alertOnce } from './alerts.ts';
 import { dueField } from './due.ts';
+import { HIDDEN } from './sensitive.ts';
 import { remove, StoreConflict } from './store.ts';
 import type { Transaction, Write } from './store.ts';
 import type { Ledger } from './transitions.ts';
 
 /** How much of each side is kept for people; the run's output lies with the run. */
 const SHOWN_CHARS = 50_000;
-const HIDDEN = '(sensitive)';
 const NIGHT_MS = 24 * 60 * 60_000;
 /** A nightly check goes on for so long after the run. */
 const NIGHTS_MS = 30 * NIGHT_MS;
@@ -94,6 +94,8 @@ export interface Checked {
   readonly schedule: Schedule;
   /** What a sensitive check found is compared, and shown to nobody. */
   readonly sensitive: boolean;
+  /** So is what the run says of its outcome. */
+  readonly hidesOutput: boolean;
 }
 
 /** Where the run stands after a check, if that is final for now. */
@@ -161,7 +163,7 @@ function outcomeOf(
 
 /** The exception queue: both sides for a person to compare. It is left when the systems agree again. */
 function queueWrites(checked: Checked, verdict: Verdict, before: ExceptionRecord | undefined, now: number): readonly Write[] {
-  const { record, finding, expected, expect, sensitive } = checked;
+  const { record, finding, expected, expect, sensitive, hidesOutput } = checked;
   const path = paths.exception(record.accountId, record.runId);
   if (verdict === 'reconciled')
     return before?.state === 'open' && before.kind === 'mismatch' ? [{ op: 'update', path, data: { state: 'fixed', endedAt: now } }] : [];
@@ -174,7 +176,7 @@ function queueWrites(checked: Checked, verdict: Verdict, before: ExceptionRecord
     runId: record.runId,
     workflowId: record.workflowId,
     text: textOf(finding, expect),
-    expected: shown(expected),
+    expected: shown(expected, hidesOutput),
     ...(finding.kind === 'unknown' ? {} : { found: shown(finding.found, sensitive) }),
     state: 'open',
     openedAt: now,

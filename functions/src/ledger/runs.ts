@@ -51,9 +51,14 @@ export function completionWrite(ref: RunRef, status: RunStatus, now: number): Wr
   return { op: 'create', path: paths.completion(ref.accountId, ref.runId), data };
 }
 
-/** `same`: where the output is stored already. */
-export function completeRunWrites(ref: RunRef, output: string, now: number, same?: Payload): readonly Write[] {
-  const stored = same === undefined ? storePayload(ref, '$output', output) : { payload: same, writes: [] };
+/** `same`: where the output is stored already. `guard`: who may read it. */
+export function completeRunWrites(
+  ref: RunRef,
+  output: string,
+  now: number,
+  { same, guard }: { readonly same?: Payload | undefined; readonly guard?: object | undefined } = {},
+): readonly Write[] {
+  const stored = same === undefined ? storePayload(ref, '$output', output, guard) : { payload: same, writes: [] };
   const data = { status: 'completed', output: stored.payload, endedAt: now, due: remove };
   return [{ op: 'update', path: paths.run(ref.accountId, ref.runId), data }, ...stored.writes, completionWrite(ref, 'completed', now)];
 }

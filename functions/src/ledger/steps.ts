@@ -26,7 +26,7 @@ export function stepPath(record: Pick<StepRecord, 'accountId' | 'runId' | 'key'>
 /** What a new step is made after: the step before it, or its run. */
 export type Origin = Pick<
   StepRecord,
-  'accountId' | 'runId' | 'key' | 'kind' | 'workflowId' | 'version' | 'gate' | 'deadlineAt' | 'traceparent'
+  'accountId' | 'runId' | 'key' | 'kind' | 'workflowId' | 'version' | 'gate' | 'deadlineAt' | 'traceparent' | 'sensitive'
 >;
 
 /** What a new step takes over from the step whose end creates it. */
@@ -37,8 +37,13 @@ export interface Inherited {
   readonly now: number;
 }
 
-export function createNext(next: Extract<Next, { kind: 'step' }>, inherited: Inherited): Write {
-  return createStep({ key: next.key, stepId: next.place.step.id, type: next.place.step.type, loops: [...next.loops] }, inherited);
+export function createNext({ key, place, loops, sensitive }: Extract<Next, { kind: 'step' }>, inherited: Inherited): Write {
+  return createStep({ key, stepId: place.step.id, type: place.step.type, loops: [...loops], ...marked(sensitive) }, inherited);
+}
+
+/** The mark of a step that the definition makes sensitive. */
+export function marked(sensitive: boolean): Pick<StepRecord, 'sensitive'> {
+  return sensitive ? { sensitive: 'step' } : {};
 }
 
 /** Why a join fires, and with what it goes on counting. */
@@ -61,7 +66,8 @@ export function createCompensation({ deadlineAt: _deadline, ...from }: Origin, s
   return createStep({ key: COMPENSATE, stepId: COMPENSATE, type: COMPENSATE, loops: [] }, inherited);
 }
 
-type StepSeed = Pick<StepRecord, 'key' | 'stepId' | 'type' | 'loops'> & Partial<Pick<StepRecord, 'join' | 'baton' | 'details' | 'input'>>;
+type StepSeed = Pick<StepRecord, 'key' | 'stepId' | 'type' | 'loops'> &
+  Partial<Pick<StepRecord, 'join' | 'baton' | 'details' | 'input' | 'sensitive'>>;
 
 export function createStep(seed: StepSeed, { from, seq, activeMs, now }: Inherited): Write {
   const record: StepRecord = {
@@ -72,6 +78,7 @@ export function createStep(seed: StepSeed, { from, seq, activeMs, now }: Inherit
     workflowId: from.workflowId,
     version: from.version,
     ...seed,
+    ...(from.sensitive === 'run' ? { sensitive: 'run' } : {}),
     state: 'ready',
     gate: from.gate,
     seq: seq + 1,

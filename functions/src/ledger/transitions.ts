@@ -18,6 +18,7 @@ import { dueField } from './due.ts';
 import { storePayload } from './payloads.ts';
 import type { StoredPayload } from './payloads.ts';
 import { completeRunWrites, failRunWrites } from './runs.ts';
+import { guardOf, outputGuard, shownError } from './sensitive.ts';
 import { createNext, stepPath } from './steps.ts';
 import type { Held, Inherited } from './steps.ts';
 import { remove } from './store.ts';
@@ -54,7 +55,7 @@ export async function claim(ledger: Ledger, held: Held, options: ClaimOptions): 
   const now = ledger.clock.now();
   const { record } = held;
   const attempt: Attempt = { n: record.attempt + 1, startedAt: now };
-  const stored = options.input === undefined ? undefined : storePayload(record, `${record.key}~input`, options.input);
+  const stored = options.input === undefined ? undefined : storePayload(record, `${record.key}~input`, options.input, guardOf(record));
   const patch = {
     state: 'running',
     attempt: attempt.n,
@@ -97,7 +98,8 @@ export interface SuspendOptions {
 export function suspendWrites(ledger: Ledger, held: Held, options: SuspendOptions): readonly Write[] {
   const now = ledger.clock.now();
   const { record } = held;
-  const stored = options.input === undefined ? undefined : storePayload(record, `${record.key}~input`, options.input);
+  const stored = options.input === undefined ? undefined : storePayload(record, `${record.key}~input`, options.input, guardOf(record));
+  const failure = options.error === undefined ? undefined : shownError(record, options.error);
   // Until the next attempt, others may bring the effect about.
   const givesBack = record.effect !== undefined && options.error !== undefined && didNothing(options.error);
   const data = {
@@ -110,9 +112,9 @@ export function suspendWrites(ledger: Ledger, held: Held, options: SuspendOption
     ...(record.progress === undefined ? {} : { progress: remove }),
     ...(stored === undefined ? {} : { input: stored.payload }),
     ...(options.details === undefined ? {} : { details: options.details }),
-    ...(options.error === undefined
+    ...(failure === undefined
       ? {}
-      : { error: options.error, attempts: closeAttempt(record, now, 'failed', options.error, options.wakeAt) }),
+      : { error: failure.error, attempts: closeAttempt(record, now, 'failed', failure.error, options.wakeAt) }),
     ...(options.attemptOver === true ? { attempts: closeAttempt(record, now, 'succeeded') } : {}),
     ...(givesBack ? { effect: remove } : {}),
   };
@@ -120,6 +122,7 @@ export function suspendWrites(ledger: Ledger, held: Held, options: SuspendOption
     { op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime },
     ...(givesBack ? effectEndWrites(record, { error: options.error }, now) : []),
     ...(stored?.writes ?? []),
+    ...(failure?.writes ?? []),
     ...(options.also ?? []),
   ];
 }
@@ -131,8 +134,9 @@ function dueOnWaking(record: StepRecord, wait: Wait, wakeAt: number): string | t
 }
 
 /** Nobody knows whether the attempt's effect happened: a person or a check settles it. */
-export async function leaveUnresolved(ledger: Ledger, held: Held, error: ErrorRecord): Promise<void> {
+export async function leaveUnresolved(ledger: Ledger, held: Held, failure: ErrorRecord): Promise<void> {
   const { record } = held;
+  const { error, writes } = shownError(record, failure);
   const data = {
     state: 'unresolved',
     lease: remove,
@@ -145,6 +149,7 @@ export async function leaveUnresolved(ledger: Ledger, held: Held, error: ErrorRe
     { op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime },
     ...effectDoubtWrites(record),
     ...alert,
+    ...writes,
   ]);
 }
 
@@ -260,7 +265,8 @@ function stateSetBy(
   return state === undefined ? undefined : { states, state };
 }
 
-async function endWrites(ledger: Ledger, held: Held, options: FinishOptions, tx: Transaction | undefined): Promise<readonly Write[]> {
+async function endWrites(ledger: Ledger, held: Held, wanted: FinishOptions, tx: Transaction | undefined): Promise<readonly Write[]> {
+  const options = shownEnd((wanted.owner ?? held).record, wanted);
   const { continuation, ending } = planFinish(held, options);
   const now = ledger.clock.now();
   const { record } = held;
@@ -275,14 +281,22 @@ async function endWrites(ledger: Ledger, held: Held, options: FinishOptions, tx:
   if (mark !== undefined) {
     writes.push({ op: 'set', path: paths.join(record.accountId, record.runId, `${mark.scope}:failed`), data: { v: 1, ...mark } });
   }
-  writes.push(...(options.also ?? []), ...(await nextWrites(continuation, inherited, { ...options, stored }, tx)));
+  writes.push(...(options.also ?? []), ...(await nextWrites(continuation, inherited, { ...options, stored, ending: ending.record }, tx)));
   return writes;
+}
+
+/** The end as everybody may see it; what it says besides is kept for operators. */
+function shownEnd(record: StepRecord, options: FinishOptions): FinishOptions {
+  const { outcome } = options;
+  if (outcome.kind !== 'failed') return options;
+  const { error, writes } = shownError(record, outcome.error);
+  return { ...options, outcome: { ...outcome, error }, also: [...(options.also ?? []), ...writes] };
 }
 
 async function nextWrites(
   { next, mark }: Continuation,
   inherited: Inherited,
-  options: FinishOptions & { readonly stored: StoredPayload | undefined },
+  options: FinishOptions & { readonly stored: StoredPayload | undefined; readonly ending: StepRecord },
   tx: Transaction | undefined,
 ): Promise<readonly Write[]> {
   switch (next.kind) {
@@ -297,7 +311,8 @@ async function nextWrites(
       const runOutput = options.runOutput === undefined ? output : await options.runOutput(output);
       // A large output is stored once: run and step then name the same parts.
       const same = runOutput === output ? options.stored?.payload : undefined;
-      return completeRunWrites(inherited.from, runOutput, inherited.now, same);
+      const guard = outputGuard(options.index, options.ending);
+      return completeRunWrites(inherited.from, runOutput, inherited.now, { same, guard });
     }
     case 'run_failed': {
       const error = options.outcome.kind === 'failed' ? options.outcome.error : undefined;
@@ -328,7 +343,7 @@ export function activeTime(record: StepRecord, now: number): number {
 
 /** The end of one step, without what follows. */
 export function storedOutput(record: StepRecord, { output }: Outcome): StoredPayload | undefined {
-  return output === undefined ? undefined : storePayload(record, `${record.key}~output`, output);
+  return output === undefined ? undefined : storePayload(record, `${record.key}~output`, output, guardOf(record));
 }
 
 export function endingWrites(

@@ -11,5 +11,7 @@ export const payloadSchema = z.strictObject({
   /** Number of `payloads/` documents and their common id prefix. */
   parts: z.number().int().positive().optional(),
   partsId: z.string().optional(),
+  /** Its parts are for operators and named approvers. */
+  sensitive: z.literal(true).optional(),
 });
 export type Payload = z.infer<typeof payloadSchema>;

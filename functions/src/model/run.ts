@@ -74,6 +74,8 @@ export const runRecordSchema = z.strictObject({
   queuedFor: z.string().optional(),
   /** Reads content from outside the account; see the taint rule. */
   tainted: z.boolean().optional(),
+  /** Everything in it is for operators and named approvers: it was started with what a sensitive step gave it. */
+  sensitive: z.literal('run').optional(),
   reconciliation: z.enum(['pending', 'reconciled', 'mismatch', 'accepted']).optional(),
   traceparent: z.string().optional(),
   /** Pre-flight's resolved context documents, as JSON text. */

@@ -116,6 +116,8 @@ export const stepRecordSchema = z.strictObject({
   effect: z.string().optional(),
   /** A person allowed exactly this: the digest of what was shown. */
   permission: z.strictObject({ digest: z.string(), approvalId: z.string() }).optional(),
+  /** Input, output and errors are for operators and named approvers; `run`: those of everything that follows, too. */
+  sensitive: z.enum(['step', 'run']).optional(),
   /** An operator's edited input for the next attempt. */
   editedInput: payloadSchema.optional(),
   traceparent: z.string().optional(),

@@ -9,11 +9,12 @@ const SHOWN_CHARS = 4_000;
 
 /**
  * An attempt ended after the step had been taken from it: by a cancel, or because its lease was over. What it came to is recorded
- * and not applied: a person who looks later sees that the effect happened all the same. `shows` says that everybody may read it.
+ * and not applied: a person who looks later sees that the effect happened all the same. That of a sensitive step is not repeated.
  */
-export async function recordLateResult(runtime: Runtime, { record }: Held, outcome: AttemptOutcome, shows: boolean): Promise<void> {
+export async function recordLateResult(runtime: Runtime, { record }: Held, outcome: AttemptOutcome): Promise<void> {
   if (outcome.kind === 'wait') return;
   const { key, attempt } = record;
+  const shows = record.sensitive === undefined;
   const failed = outcome.kind === 'succeeded' ? undefined : outcome.error;
   const late = await runtime.store.transaction(async (tx) => {
     const { docs } = await tx.get([stepPath(record)]);
@@ -23,7 +24,7 @@ export async function recordLateResult(runtime: Runtime, { record }: Held, outco
     const text =
       failed === undefined
         ? `Attempt ${attempt} of "${key}" succeeded after the step had been taken from it; its result was not applied`
-        : `Attempt ${attempt} of "${key}" failed after the step had been taken from it: ${failed.message}`;
+        : `Attempt ${attempt} of "${key}" failed after the step had been taken from it: ${shows ? failed.message : failed.code}`;
     const data = {
       stepKey: key,
       attempt,

@@ -99,7 +99,7 @@ async function recordOutcome(
       }
       if (!(error instanceof StoreConflict)) throw error;
       const still = await stillHeld(runtime, claimed);
-      if (still === undefined) return recordLateResult(runtime, claimed, outcome, step.sensitive !== true);
+      if (still === undefined) return recordLateResult(runtime, claimed, outcome);
       held = still;
     }
   }

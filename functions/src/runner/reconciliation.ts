@@ -61,8 +61,11 @@ export async function attendReconciliation(runtime: Runtime, accountId: string, 
     throw new KilnError('definition.not_found', `nothing says any longer how the outcome of ${run.workflowId} is checked`);
   const expected = run.output === undefined ? null : parseJson(await loadPayload(runtime.store, run, run.output));
   const finding = await look({ runtime, run, index: workflow.index, reconcile, attempt: record.attempt, timeoutMs, expected });
-  const sensitive = (reconcile.check as { sensitive?: unknown }).sensitive === true;
-  const checked = { record, finding, expected, expect: reconcile.expect, schedule: scheduleOf(reconcile), sensitive };
+  const { sensitivity } = workflow.index;
+  const marked = (reconcile.check as { sensitive?: unknown }).sensitive === true;
+  const hidesOutput = run.output?.sensitive === true;
+  const sensitive = marked || hidesOutput || run.sensitive !== undefined || sensitivity.reaches(reconcile.check as unknown as Json);
+  const checked = { record, finding, expected, expect: reconcile.expect, schedule: scheduleOf(reconcile), sensitive, hidesOutput };
   await recordCheck(runtime, checked, (tx, verdict) => countVerdict(runtime, tx, run, verdict));
 }
 

@@ -25,7 +25,15 @@ export async function resolveConfig(
 ): Promise<Resolved> {
   const templates = templatesOf(step, type.literalFields ?? []);
   const scope = await readScope(runtime.store, scopeFrom(held, index), { references: templates.references });
-  return resolveStep(step, templates, (reference) => scope.lookup(reference), type.secretFields ?? []);
+  return secretive(
+    held,
+    resolveStep(step, templates, (reference) => scope.lookup(reference), type.secretFields ?? []),
+  );
+}
+
+/** A step is as sensitive as its record: by what it says itself, by what reaches it, or by the run that it is in. */
+export function secretive({ record }: Held, resolved: Resolved): Resolved {
+  return record.sensitive === undefined ? resolved : { ...resolved, config: { ...resolved.config, sensitive: true } };
 }
 
 const commonFields: ReadonlySet<string> = new Set([

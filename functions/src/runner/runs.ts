@@ -12,7 +12,8 @@ import { releaseRunSlots } from '../ledger/limits.ts';
 import { loadPayload } from '../ledger/payloads.ts';
 import { tellEnd } from '../ledger/run-history.ts';
 import { completionWrite } from '../ledger/runs.ts';
-import { createStep, heldStep } from '../ledger/steps.ts';
+import { HIDDEN } from '../ledger/sensitive.ts';
+import { createStep, heldStep, marked } from '../ledger/steps.ts';
 import { remove, StoreConflict } from '../ledger/store.ts';
 import type { Snapshot, Write } from '../ledger/store.ts';
 import type { Outcome } from '../ledger/transitions.ts';
@@ -27,6 +28,7 @@ import type { StepRecord } from '../model/step.ts';
 import { declaredOf } from './declared.ts';
 import { describedBy } from './described.ts';
 import { finishWait } from './finish-wait.ts';
+import { inputSecrecy } from './input-secrecy.ts';
 import { preflightRun } from './preflight-run.ts';
 import { amended, queueRun, turnOf, withPlaces } from './queue.ts';
 import type { Turn } from './queue.ts';
@@ -60,9 +62,18 @@ export interface Started {
 export async function startRun(runtime: Runtime, request: StartRequest): Promise<Started> {
   const pinned = await pin(runtime.definitions, request);
   const input = canonicalJson(request.input);
+  const sensitive = await inputSecrecy(runtime.definitions, request, pinned);
   const { startKey, policy, runId = runtime.token(), version: _version, ...rest } = request;
   const writesFor = (id: string): readonly Write[] =>
-    newRunWrites({ ...rest, runId: id, pinned, input, now: runtime.clock.now(), ...(startKey === undefined ? {} : { startKey }) });
+    newRunWrites({
+      ...rest,
+      runId: id,
+      pinned,
+      input,
+      sensitive,
+      now: runtime.clock.now(),
+      ...(startKey === undefined ? {} : { startKey }),
+    });
   if (startKey === undefined) {
     await runtime.store.commit(writesFor(runId));
     return { runId, reused: false };
@@ -159,15 +170,21 @@ async function turnFor(
 /** The end of a run that never begins, with everything that was found. */
 export function rejectedWrites(runtime: Runtime, run: RunRecord, snapshot: Snapshot, problems: readonly Problem[]): readonly Write[] {
   const now = runtime.clock.now();
-  const error = toErrorRecord(new KilnError('preflight.failed', `${problems.length} problem(s): ${problems[0]?.message ?? ''}`));
-  const data = { status: 'rejected', problems: JSON.stringify(problems.slice(0, 200)), error, endedAt: now, due: remove };
+  const shown = problems.slice(0, 200).map((problem) => (isSecretProblem(run, problem) ? { ...problem, message: HIDDEN } : problem));
+  const error = toErrorRecord(new KilnError('preflight.failed', `${problems.length} problem(s): ${shown[0]?.message ?? ''}`));
+  const data = { status: 'rejected', problems: JSON.stringify(shown), error, endedAt: now, due: remove };
   return [{ op: 'update', path: snapshot.path, data, ifUpdateTime: snapshot.updateTime }, completionWrite(run, 'rejected', now)];
+}
+
+/** What is wrong with an input that is kept from members may repeat it. */
+function isSecretProblem({ input }: RunRecord, { path }: Problem): boolean {
+  return input.sensitive === true && path.startsWith('input');
 }
 
 async function firstWrites(runtime: Runtime, run: RunRecord, snapshot: Snapshot, input: Json): Promise<readonly Write[]> {
   const now = runtime.clock.now();
   if (run.kind === 'code') return runtime.code.start(runtime, run, snapshot, input);
-  const { definition } = await runtime.definitions.get(run.accountId, run.workflowId, run.version);
+  const { definition, sensitivity } = await runtime.definitions.get(run.accountId, run.workflowId, run.version);
   const deadlineAt = definition.deadline === undefined ? undefined : run.createdAt + parseDuration(definition.deadline, 'deadline');
   const initial = definition.states === undefined ? undefined : initialState(run, definition.states, now);
   const begun = {
@@ -181,12 +198,21 @@ async function firstWrites(runtime: Runtime, run: RunRecord, snapshot: Snapshot,
   const first = definition.steps[0];
   const also = [...(initial?.writes ?? []), ...overdueWatch(run, definition.alerts, run.createdAt)];
   if (first === undefined) return [update, ...also];
-  return [update, firstStep(run, { stepId: first.id, type: first.type }, deadlineAt, now), ...also];
+  return [
+    update,
+    firstStep(run, { stepId: first.id, type: first.type, sensitive: sensitivity.steps.has(first.id) }, deadlineAt, now),
+    ...also,
+  ];
 }
 
 /** The first step has no step before it: it takes what it inherits from the run. */
-export function firstStep(run: RunRecord, step: { stepId: string; type: string }, deadlineAt: number | undefined, now: number): Write {
-  const seed = { key: step.stepId, stepId: step.stepId, type: step.type, loops: [] };
+export function firstStep(
+  run: RunRecord,
+  step: { stepId: string; type: string; sensitive?: boolean },
+  deadlineAt: number | undefined,
+  now: number,
+): Write {
+  const seed = { key: step.stepId, stepId: step.stepId, type: step.type, loops: [], ...marked(step.sensitive === true) };
   return createStep(seed, { from: beforeFirst(run, deadlineAt), seq: 0, activeMs: 0, now });
 }
 
@@ -212,6 +238,7 @@ export function beforeFirst(run: RunRecord, deadlineAt: number | undefined): Ste
     createdAt: run.createdAt,
     ...(deadlineAt === undefined ? {} : { deadlineAt }),
     ...(run.traceparent === undefined ? {} : { traceparent: run.traceparent }),
+    ...(run.sensitive === undefined ? {} : { sensitive: run.sensitive }),
   };
 }
 

@@ -23,7 +23,7 @@ import { resolveStep, templatesOf } from './inputs.ts';
 import { attemptOutcome, claimStep, goOnWaiting, idempotencyKey, LEASE_MARGIN_MS, LOOKS, stillHeld } from './perform.ts';
 import type { AttemptOutcome } from './perform.ts';
 import { recordLateResult } from './late-result.ts';
-import { factsOf, parsedConfig } from './resolve.ts';
+import { factsOf, parsedConfig, secretive } from './resolve.ts';
 import type { Runtime } from './runtime.ts';
 import { readScope } from './scope-reader.ts';
 import { quietFor, settledUndo, undoTimeout } from './undo-settling.ts';
@@ -92,7 +92,7 @@ async function resolveUndo(runtime: Runtime, held: Held, index: DefinitionIndex,
     outcome: target?.state === 'succeeded' ? 'succeeded' : 'unknown',
     idempotencyKey: await keyOfAttempts(runtime, record, target),
   };
-  return resolveStep(
+  const found = resolveStep(
     config,
     templates,
     (reference) => {
@@ -103,6 +103,7 @@ async function resolveUndo(runtime: Runtime, held: Held, index: DefinitionIndex,
     },
     type.secretFields ?? [],
   );
+  return secretive(held, found);
 }
 
 /** The key that the attempts of the step were handed. */
@@ -129,7 +130,7 @@ async function record(runtime: Runtime, claimed: Held, index: DefinitionIndex, o
     } catch (error) {
       if (!(error instanceof StoreConflict)) throw error;
       const still = await stillHeld(runtime, claimed);
-      if (still === undefined) return recordLateResult(runtime, claimed, outcome, policy.config.sensitive !== true);
+      if (still === undefined) return recordLateResult(runtime, claimed, outcome);
       held = still;
     }
   }

@@ -62,13 +62,14 @@ type Config = z.infer<typeof schema>;
 const DEFAULT_DEADLINE = '7d';
 const DEFAULT_OUTCOMES = ['approve', 'reject'];
 
-export const approval: WaitStepType<Config> & Pick<StepTypeFacts, 'schemaFields' | 'durationFields' | 'outputSchema'> = {
+export const approval: WaitStepType<Config> & Pick<StepTypeFacts, 'schemaFields' | 'durationFields' | 'outputSchema' | 'publicFields'> = {
   type: 'approval',
   title: 'Approval',
   description: 'Asks people to decide, and waits for them, holding no resources.',
   kind: 'wait',
   schema,
   literalFields: ['form', 'calendar'],
+  publicFields: ['title', 'effect'],
   schemaFields: ['form'],
   durationFields: ['deadline'],
   outputSchema: (config) => outputSchema(config['form']),

@@ -167,6 +167,8 @@ interface StepTypeBase<C> {
   readonly literalFields?: readonly string[];
   /** Fields in which `{{secret.NAME}}` may stand; `inputs` is the step's inputs. */
   readonly secretFields?: readonly string[];
+  /** Fields that members read, however sensitive the step is. */
+  readonly publicFields?: readonly string[];
   /** Fields that pre-flight checks as JSON Schemas, durations and dates; a field inside another is written `event.lookback`. */
   readonly schemaFields?: readonly string[];
   readonly durationFields?: readonly string[];

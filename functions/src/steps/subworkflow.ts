@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { canonicalJson } from '../engine/json.ts';
 import { pin } from '../ledger/definitions.ts';
 import { newRunWrites } from '../ledger/new-run.ts';
+import { inputSecrecy } from '../runner/input-secrecy.ts';
 import { childTraceparent } from '../engine/trace-context.ts';
 import type { WaitStepType } from './step-type.ts';
 
@@ -23,6 +24,11 @@ export const subworkflow: WaitStepType<z.infer<typeof schema>> = {
     const traceparent = childTraceparent(parent.traceparent, ref);
     const pinned = await pin(definitions, { accountId: ref.accountId, workflowId: config.workflow, version: config.version });
     const child = newRunWrites({
+      // What a sensitive step passes on is no less so there, whatever the other workflow says.
+      sensitive:
+        config.sensitive === true
+          ? 'run'
+          : await inputSecrecy(definitions, { accountId: ref.accountId, workflowId: config.workflow }, pinned),
       accountId: ref.accountId,
       runId: documentId,
       workflowId: config.workflow,

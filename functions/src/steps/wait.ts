@@ -58,6 +58,8 @@ export const wait: WaitStepType<Config> = {
   kind: 'wait',
   schema,
   durationFields: ['for', 'event.lookback'],
+  // What events are looked for by is kept where they find it.
+  publicFields: ['event'],
   dateFields: ['until'],
   outputSchema: (config) => (config['event'] === undefined ? timerOutput : eventOutput),
   preflight: (config, { place }) => [

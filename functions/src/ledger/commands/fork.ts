@@ -8,10 +8,12 @@ import { runRecordSchema } from '../../model/run.ts';
 import type { RunRecord } from '../../model/run.ts';
 import { stepRecordSchema } from '../../model/step.ts';
 import type { StepRecord } from '../../model/step.ts';
+import { inputSecrecy } from '../../runner/input-secrecy.ts';
 import { preflightRun } from '../../runner/preflight-run.ts';
 import { prepareFork, writeAhead } from '../fork.ts';
 import { newRunWrites } from '../new-run.ts';
 import { loadPayload, storePayload } from '../payloads.ts';
+import { guardOf } from '../sensitive.ts';
 import { StoreConflict } from '../store.ts';
 import type { Write } from '../store.ts';
 import { argumentOf, carryOut } from './order.ts';
@@ -66,11 +68,13 @@ async function again(order: Order, run: RunRecord, version: number | undefined, 
   const runId = forkedId(order);
   const pinned = await pinnedVersion(order, run, version);
   const text = input === undefined ? await loadPayload(runtime.store, run, run.input) : canonicalJson(input);
+  const secrecy = await inputSecrecy(runtime.definitions, run, pinned);
   await carryOut(order, (_tx, { now }) => {
     const { chainDepth, tainted } = run;
     const start = { accountId: ref.accountId, runId, workflowId: run.workflowId, pinned, input: text, chainDepth, now } as const;
     const writes = newRunWrites({
       ...start,
+      sensitive: run.sensitive ?? secrecy,
       startedBy: { kind: 'user', id: command.by },
       forkedFrom: { runId: run.runId, stepKey: '' },
       ...(tainted === undefined ? {} : { tainted }),
@@ -122,18 +126,14 @@ async function checkFirst({ runtime }: Order, run: RunRecord): Promise<void> {
 }
 
 /** The input that the step to be done again is given, in the form in which it is shown. */
-function withEditedInput(
-  { ref }: Order,
-  runId: string,
-  writes: readonly Write[],
-  begun: readonly string[],
-  edited: Json,
-): readonly Write[] {
-  const [key, ...others] = begun;
+function withEditedInput({ ref }: Order, runId: string, writes: readonly Write[], keys: readonly string[], edited: Json): readonly Write[] {
+  const [key, ...others] = keys;
   if (key === undefined || others.length > 0)
     throw new KilnError('command.refused', 'several steps are done again; name the one whose input is edited');
-  const stored = storePayload({ accountId: ref.accountId, runId }, `${key}~edited`, canonicalJson(edited));
   const path = paths.step(ref.accountId, runId, key);
+  const begun = writes.flatMap((write) => (write.op === 'create' && write.path === path ? [stepRecordSchema.parse(write.data)] : []))[0];
+  const guard = begun === undefined ? undefined : guardOf(begun);
+  const stored = storePayload({ accountId: ref.accountId, runId }, `${key}~edited`, canonicalJson(edited), guard);
   const changed = writes.map((write) =>
     write.op === 'create' && write.path === path ? { ...write, data: { ...write.data, editedInput: stored.payload } } : write,
   );

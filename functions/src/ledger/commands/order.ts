@@ -38,6 +38,8 @@ export interface Carried {
   readonly writes: readonly Write[];
   /** There is more than one transaction takes: the same again, and only the last one closes the command. */
   readonly more?: boolean;
+  /** What the command was given is as sensitive as what it is about: members read commands. */
+  readonly forgets?: boolean;
   /** Facts for the history beside kind, step and reason. */
   readonly data?: object;
 }
@@ -55,12 +57,16 @@ export async function carryOut(order: Order, act: (tx: Transaction, standing: St
       const standing = await stand(tx, order);
       if (standing === undefined) return 'already';
       const carried = await act(tx, standing);
-      const closing = carried.more === true ? [] : await closeWrites(tx, order, carried, standing.now);
+      const closing = carried.more === true ? [] : await closeWrites(tx, order, { ...carried, ...argumentFate(standing) }, standing.now);
       for (const write of [...carried.writes, ...closing]) tx.write(write);
       return carried.more === true ? 'more' : 'done';
     });
     if (progress !== 'more') return progress === 'done';
   }
+}
+
+function argumentFate({ run, step }: Standing): Pick<Carried, 'forgets'> {
+  return { forgets: step?.record.sensitive !== undefined || run.sensitive !== undefined || run.input.sensitive === true };
 }
 
 /** Undefined when the command has been carried out already. */
@@ -84,7 +90,7 @@ export async function stand(tx: Transaction, { runtime, ref, commandId, command 
 export async function closeWrites(
   tx: Transaction,
   order: Order,
-  { result, data }: Pick<Carried, 'result' | 'data'>,
+  { result, data, forgets }: Pick<Carried, 'result' | 'data' | 'forgets'>,
   now: number,
 ): Promise<readonly Write[]> {
   const { ref, commandId } = order;
@@ -92,7 +98,7 @@ export async function closeWrites(
   const close: Write = {
     op: 'update',
     path: paths.command(ref.accountId, ref.runId, commandId),
-    data: { status: 'done', result, endedAt: now, due: remove },
+    data: { status: 'done', result, endedAt: now, due: remove, ...(forgets === true ? { argument: remove } : {}) },
   };
   return [...history, close];
 }

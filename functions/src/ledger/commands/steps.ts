@@ -17,6 +17,7 @@ import { remove } from '../store.ts';
 import type { Transaction, Write } from '../store.ts';
 import type { Outcome } from '../transitions.ts';
 import { argumentOf, carryOut, requiredStep } from './order.ts';
+import { guardOf } from '../sensitive.ts';
 import type { Order, Standing } from './order.ts';
 
 const retryArgument = z.strictObject({ input: z.json() });
@@ -31,7 +32,7 @@ export async function retryStep(order: Order): Promise<void> {
   const done = await carryOut(order, async (_tx, standing) => {
     const { record, updateTime } = requiredStep(standing);
     const edited = argument === undefined ? undefined : editedInput(record.kind, record.type, argument);
-    const stored = edited === undefined ? undefined : storePayload(record, `${record.key}~edited`, canonicalJson(edited));
+    const stored = edited === undefined ? undefined : storePayload(record, `${record.key}~edited`, canonicalJson(edited), guardOf(record));
     const now = standing.now;
     const data = {
       state: 'waiting',
