@@ -10,7 +10,7 @@ import { blocksOf, readPages } from './pages.ts';
 /** The workflows that pages show, by their ids. */
 const shown = new Map(
   readPages(ROOT)
-    .filter(({ path }) => path === 'README.md' || path === 'docs/graph-workflows.md')
+    .filter(({ path }) => ['README.md', 'docs/graph-workflows.md', 'docs/approvals.md', 'docs/operating.md'].includes(path))
     .flatMap(blocksOf)
     .filter(({ words }) => words[0] === 'json' && words[1] === 'kiln')
     .map(({ text }) => parseJson(text))
@@ -84,6 +84,25 @@ describe('the guide to graph workflows does what it says', () => {
     await kit.advance('25h');
     await kit.approve(slow, 'amir');
     expect(kit.run(slow).status).toBe('completed');
+  });
+
+  test('a rejection with a reason goes the way of its exception', async () => {
+    const kit = kitFor('release-payment');
+    const input = { supplier: 'Muster AG', amount: 900, iban: 'CH93 0076 2011 6238 5295 7' };
+    const released = await kit.start('release-payment', input);
+    await kit.approve(released, 'ada');
+    expect(kit.run(released).status).toBe('completed');
+    const rejected = await kit.start('release-payment', input);
+    await kit.reject(rejected, 'ada', { comment: 'paid already' });
+    expect(await kit.result(rejected)).toBe('paid already');
+  });
+
+  test('a workflow that is watched enters its states', async () => {
+    const kit = kitFor('watched');
+    const run = await kit.start('watched', {});
+    expect(kit.run(run).businessState).toBe('received');
+    await kit.advance('3d');
+    expect(kit.run(run)).toMatchObject({ status: 'completed', businessState: 'paid' });
   });
 
   test('a booking that fails is tried five times', async () => {
