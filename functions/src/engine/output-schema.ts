@@ -9,7 +9,7 @@ export interface StepTypeFacts {
   readonly publicFields?: readonly string[];
   readonly kind: 'effect' | 'compute' | 'wait';
   readonly schema: z.ZodType;
-  /** Fields that are not templates. */
+  /** Fields that are not templates: expressions, schemas, nested definitions. */
   readonly literalFields?: readonly string[];
   /** Fields in which `{{secret.NAME}}` may stand; `inputs` stands for the step's inputs. */
   readonly secretFields?: readonly string[];
@@ -19,7 +19,7 @@ export interface StepTypeFacts {
   readonly durationFields?: readonly string[];
   /** Fields that hold a date. */
   readonly dateFields?: readonly string[];
-  /** JSON Schema of the output, as far as the configuration declares it. */
+  /** JSON Schema of the output, as far as the configuration says it: pre-flight refuses paths that cannot be there. */
   outputSchema?(config: { readonly [field: string]: Json }): Json | undefined;
 }
 

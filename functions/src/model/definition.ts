@@ -141,6 +141,11 @@ export type ControlType = (typeof controlTypes)[number];
 
 export const stepListSchema: z.ZodType<readonly StepConfig[]> = z.lazy(() => z.array(stepConfigSchema).max(2_000));
 
+/** Fields that steps of every type may have, beside `type`. */
+export const commonStepFields: ReadonlySet<string> = new Set(
+  [...Object.keys(stepCommonShape), 'onException'].filter((field) => field !== 'type'),
+);
+
 const withException = { ...stepCommonShape, onException: z.record(z.string(), stepListSchema).optional() };
 
 const loopSourceSchema = z.discriminatedUnion('source', [

@@ -1,28 +1,13 @@
-import { inputMappingSchema } from '../model/definition.ts';
+import { commonStepFields, inputMappingSchema } from '../model/definition.ts';
 import type { InputMapping, StepConfig } from '../model/definition.ts';
 import { referencesIn, resolveTemplates } from '../engine/templates.ts';
 import type { Reference } from '../engine/templates.ts';
 import type { Json } from '../engine/json.ts';
 
-/** Fields that the engine reads itself, as they stand; `effectKey` and the type's own fields hold templates. */
-const engineFields: ReadonlySet<string> = new Set([
-  'id',
-  'type',
-  'name',
-  'description',
-  'owner',
-  'inputs',
-  'retry',
-  'timeout',
-  'idempotent',
-  'confirm',
-  'limit',
-  'continueOnError',
-  'compensate',
-  'setsState',
-  'sensitive',
-  'onException',
-]);
+/** What the engine reads itself, as it stands; `effectKey` and the type's own fields hold templates. */
+function isForEngine(field: string): boolean {
+  return field === 'type' || (field !== 'effectKey' && commonStepFields.has(field));
+}
 
 export interface StepTemplates {
   /** The type's own fields, templates unresolved. */
@@ -35,7 +20,7 @@ export interface StepTemplates {
 
 /** Splits a step's configuration into what is filled in from earlier results and what stands as it is. */
 export function templatesOf(step: StepConfig, literalFields: readonly string[]): StepTemplates {
-  const own = Object.entries(step).filter(([field]) => !engineFields.has(field)) as [string, Json][];
+  const own = Object.entries(step).filter(([field]) => !isForEngine(field)) as [string, Json][];
   const fields = Object.fromEntries(own.filter(([field]) => !literalFields.includes(field)));
   const literals: [string, Json][] = own.filter(([field]) => literalFields.includes(field));
   const inputs: [string, Json][] = [];

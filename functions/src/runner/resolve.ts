@@ -2,6 +2,7 @@ import { placeOf } from '../engine/definition-index.ts';
 import type { DefinitionIndex } from '../engine/definition-index.ts';
 import type { Held } from '../ledger/steps.ts';
 import { KilnError } from '../model/errors.ts';
+import { commonStepFields } from '../model/definition.ts';
 import type { StepCommon, StepConfig } from '../model/definition.ts';
 import type { AnyStepType, RunFacts } from '../steps/step-type.ts';
 import { resolveStep, templatesOf } from './inputs.ts';
@@ -36,28 +37,9 @@ export function secretive({ record }: Held, resolved: Resolved): Resolved {
   return record.sensitive === undefined ? resolved : { ...resolved, config: { ...resolved.config, sensitive: true } };
 }
 
-const commonFields: ReadonlySet<string> = new Set([
-  'id',
-  'name',
-  'description',
-  'owner',
-  'inputs',
-  'retry',
-  'timeout',
-  'idempotent',
-  'effectKey',
-  'confirm',
-  'limit',
-  'continueOnError',
-  'compensate',
-  'setsState',
-  'sensitive',
-  'onException',
-]);
-
 /** The fields that a step type's own schema describes. */
 export function ownFields(config: { readonly [field: string]: unknown }): { [field: string]: unknown } {
-  return Object.fromEntries(Object.entries(config).filter(([field]) => !commonFields.has(field)));
+  return Object.fromEntries(Object.entries(config).filter(([field]) => !commonStepFields.has(field)));
 }
 
 /** The filled-in configuration, checked again by the type's schema: a template may have brought anything. */

@@ -1,22 +1,19 @@
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { indexDefinition } from '../engine/definition-index.ts';
 import type { Json } from '../engine/json.ts';
 import { parseJson } from '../engine/json.ts';
 import { attendEvent, eventRecord } from '../ledger/events.ts';
 import { storePayload } from '../ledger/payloads.ts';
-import { definitionSchema } from '../model/definition.ts';
 import { KilnError } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import { runRecordSchema } from '../model/run.ts';
 import { stepRecordSchema } from '../model/step.ts';
-import { ActionRegistry, defineAction } from '../steps/action-registry.ts';
-import { createStepRegistry } from '../steps/index.ts';
+import { defineAction } from '../steps/action-registry.ts';
 import { MemoryHost } from '../testing/memory-host.ts';
-import { noCode } from '../testing/no-code.ts';
 import { reconcile } from '../timers/reconciler.ts';
 import { attend } from './attend.ts';
 import { attendCompletion, attendRun, startRun } from './runs.ts';
+import { givenDefinitions, memoryRuntime } from '../testing/memory-runtime.ts';
 
 const account = 'acme';
 const calls: string[] = [];
@@ -54,12 +51,6 @@ const heldBack = defineAction({
 });
 
 function host(definitions: Record<string, unknown>): MemoryHost {
-  const parsed = new Map(
-    Object.entries(definitions).map(([id, steps]) => {
-      const whole = Array.isArray(steps) ? { id, steps } : { id, ...(steps as object) };
-      return [id, indexDefinition(definitionSchema.parse(whole))] as const;
-    }),
-  );
   calls.length = 0;
   heldCalls.length = 0;
   return new MemoryHost({
@@ -71,30 +62,7 @@ function host(definitions: Record<string, unknown>): MemoryHost {
       completions: (runtime, { data }) => attendCompletion(runtime, { accountId: String(data['accountId']), runId: String(data['runId']) }),
       events: (runtime, { data }) => attendEvent(runtime, String(data['accountId']), String(data['eventId'])),
     },
-    runtime: (base) => ({
-      ...base,
-      random: () => 0.5,
-      token: (() => {
-        let n = 0;
-        return () => `t${(n += 1)}`;
-      })(),
-      limitTime: (_ms, work) => work(new AbortController().signal),
-      definitions: {
-        get: (_a, id) => {
-          const found = parsed.get(id);
-          return found === undefined ? Promise.reject(new KilnError('definition.not_found', id)) : Promise.resolve(found);
-        },
-        latest: () => Promise.resolve({ kind: 'graph', version: 1, hash: 'h' }),
-        pinned: (_accountId, _id, version) => Promise.resolve({ kind: 'graph', version, hash: 'h' }),
-      },
-      stepTypes: createStepRegistry(),
-      services: { actions: new ActionRegistry([echo, flaky, heldBack]) },
-      code: noCode,
-      control: { halted: () => Promise.resolve(false) },
-      deliveries: {},
-      followers: [],
-      observe: () => undefined,
-    }),
+    runtime: (base) => memoryRuntime(base, { definitions: givenDefinitions(definitions), actions: [echo, flaky, heldBack] }),
   });
 }
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Json } from '../engine/json.ts';
+import type { StepTypeFacts } from '../engine/output-schema.ts';
 import type { Problem } from '../engine/problem.ts';
 import type { DefinitionIndex, Place } from '../engine/definition-index.ts';
 import type { Approvers } from '../model/approval.ts';
@@ -157,24 +158,12 @@ export interface PreflightContext {
   readonly secrets: SecretFiller;
 }
 
-interface StepTypeBase<C> {
+interface StepTypeBase<C> extends Omit<StepTypeFacts, 'kind' | 'schema'> {
   readonly type: string;
   readonly title: string;
   readonly description: string;
   /** The step's own fields; the common ones are added. */
   readonly schema: z.ZodType<C>;
-  /** Fields that are not templates: expressions, schemas, nested definitions. */
-  readonly literalFields?: readonly string[];
-  /** Fields in which `{{secret.NAME}}` may stand; `inputs` is the step's inputs. */
-  readonly secretFields?: readonly string[];
-  /** Fields that members read, however sensitive the step is. */
-  readonly publicFields?: readonly string[];
-  /** Fields that pre-flight checks as JSON Schemas, durations and dates; a field inside another is written `event.lookback`. */
-  readonly schemaFields?: readonly string[];
-  readonly durationFields?: readonly string[];
-  readonly dateFields?: readonly string[];
-  /** JSON Schema of the output, as far as the configuration says it: pre-flight refuses paths that cannot be there. */
-  outputSchema?(config: { readonly [field: string]: Json }): Json | undefined;
   preflight?(config: C & StepCommon, context: PreflightContext): readonly Problem[] | Promise<readonly Problem[]>;
 }
 

@@ -1,25 +1,19 @@
-import { indexDefinition } from '../engine/definition-index.ts';
 import { approvalRecordSchema, verdictRecordSchema } from '../model/approval.ts';
 import type { ApprovalRecord, VerdictRecord } from '../model/approval.ts';
 import { decisionDocument } from '../model/client-documents.ts';
 import type { DecisionInput } from '../model/client-documents.ts';
-import { definitionSchema } from '../model/definition.ts';
-import { KilnError } from '../model/errors.ts';
 import type { MemberRecord } from '../model/member.ts';
 import { paths } from '../model/paths.ts';
 import { runRecordSchema } from '../model/run.ts';
 import type { RunRecord } from '../model/run.ts';
 import { stepRecordSchema } from '../model/step.ts';
 import type { StepRecord } from '../model/step.ts';
-import { StoredMembers } from '../ledger/members.ts';
 import { liveSteps } from '../ledger/runs.ts';
 import type { Store } from '../ledger/store.ts';
 import { attend } from '../runner/attend.ts';
 import { attendRun, startRun } from '../runner/runs.ts';
 import type { Runtime } from '../runner/runtime.ts';
-import { ActionRegistry } from '../steps/action-registry.ts';
-import { createStepRegistry } from '../steps/index.ts';
-import { noCode } from './no-code.ts';
+import { givenDefinitions, memoryRuntime } from './memory-runtime.ts';
 
 /** The account in which the people of these tests work. */
 export const ACCOUNT = 'acme';
@@ -45,34 +39,7 @@ type Definitions = Readonly<Record<string, unknown>>;
 
 /** A runtime for workflows of people: no actions, no code workflows, definitions handed in. */
 export function officeRuntime(base: Pick<Runtime, 'store' | 'clock' | 'doorbells'>, definitions: Definitions): Runtime {
-  const known = new Map(
-    Object.entries(definitions).map(([id, given]) => {
-      const whole = Array.isArray(given) ? { id, steps: given as unknown[] } : { id, ...(given as object) };
-      return [id, indexDefinition(definitionSchema.parse(whole))] as const;
-    }),
-  );
-  let tokens = 0;
-  return {
-    ...base,
-    random: () => 0.5,
-    token: () => `token${(tokens += 1)}`,
-    limitTime: (_ms, work) => work(new AbortController().signal),
-    definitions: {
-      get: (_accountId, id) => {
-        const found = known.get(id);
-        return found === undefined ? Promise.reject(new KilnError('definition.not_found', id)) : Promise.resolve(found);
-      },
-      latest: () => Promise.resolve({ kind: 'graph', version: 1, hash: 'hash' }),
-      pinned: (_accountId, _id, version) => Promise.resolve({ kind: 'graph', version, hash: 'hash' }),
-    },
-    stepTypes: createStepRegistry(),
-    services: { actions: new ActionRegistry([]), members: new StoredMembers(base.store) },
-    code: noCode,
-    control: { halted: () => Promise.resolve(false) },
-    deliveries: {},
-    followers: [],
-    observe: () => undefined,
-  };
+  return memoryRuntime(base, { definitions: givenDefinitions(definitions) });
 }
 
 /** Adds members, as an admin's invitation would. */

@@ -1,15 +1,9 @@
-import { digest, parseJson } from '../engine/json.ts';
+import { parseJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
-import { attendCommand } from '../ledger/commands.ts';
 import { publishWorkflow, StoredDefinitions } from '../ledger/definitions.ts';
-import { decideApproval } from '../ledger/approvals.ts';
-import { attendEvent } from '../ledger/events.ts';
 import { readHistory } from '../ledger/history.ts';
-import { StoredMembers } from '../ledger/members.ts';
 import type { MemoryStoreHooks } from '../ledger/memory-store.ts';
-import { attendOutbox } from '../ledger/outbox.ts';
 import { loadPayload } from '../ledger/payloads.ts';
-import { heldStep } from '../ledger/steps.ts';
 import type { Store } from '../ledger/store.ts';
 import { commandDocument } from '../model/client-documents.ts';
 import { commandRecordSchema } from '../model/command.ts';
@@ -24,17 +18,17 @@ import type { RunRecord } from '../model/run.ts';
 import { stepRecordSchema } from '../model/step.ts';
 import type { StepRecord } from '../model/step.ts';
 import { attend } from '../runner/attend.ts';
-import { attendCompletion, attendRun, startRun } from '../runner/runs.ts';
+import { startRun } from '../runner/runs.ts';
 import type { RunFollower, Runtime } from '../runner/runtime.ts';
-import { ActionRegistry } from '../steps/action-registry.ts';
 import type { Action } from '../steps/action-registry.ts';
-import { createStepRegistry } from '../steps/index.ts';
 import type { StepRegistry } from '../steps/registry.ts';
 import { MAX_HOP_MS } from '../timers/doorbells.ts';
 import { reconcile } from '../timers/reconciler.ts';
 import { MemoryHost } from './memory-host.ts';
 import type { Route } from './memory-host.ts';
-import { noCode } from './no-code.ts';
+import { memoryRuntime } from './memory-runtime.ts';
+import { triggerRoutes } from './trigger-routes.ts';
+import type { Deliver } from '../ledger/outbox.ts';
 
 export const ACCOUNT = 'acme';
 export const START = Date.parse('2026-03-02T09:00:00Z');
@@ -67,14 +61,13 @@ export interface CommandOptions {
 export class Operations {
   readonly host: MemoryHost;
   readonly sent: OutboxRecord[] = [];
-  #tokens = 0;
   #commands = 0;
 
   constructor(options: OperationsOptions = {}) {
     const around = options.around ?? ((route: Route) => route);
     this.host = new MemoryHost({
       now: START,
-      routes: Object.fromEntries(Object.entries(routes).map(([name, route]) => [name, around(route)])),
+      routes: Object.fromEntries(Object.entries(triggerRoutes).map(([name, route]) => [name, around(route)])),
       ring: async (runtime, ref, hop) => {
         await attend(runtime, ref, { kind: 'doorbell', hop });
         await options.afterRing?.();
@@ -192,24 +185,15 @@ export class Operations {
 
   #runtimeOf(base: Pick<Runtime, 'store' | 'clock' | 'doorbells'>, options: OperationsOptions): Runtime {
     const store = options.store?.(base.store) ?? base.store;
-    return {
-      ...base,
+    const send: Deliver = (_runtime, record) => Promise.resolve(void this.sent.push(record));
+    return memoryRuntime(base, {
       store,
-      random: () => 0.5,
-      token: () => digest(`token ${(this.#tokens += 1)}`).slice(0, 24),
-      limitTime: (_ms, work) => work(new AbortController().signal),
       definitions: new StoredDefinitions(store, { pinned: () => undefined }),
-      stepTypes: options.stepTypes ?? createStepRegistry(),
-      services: { actions: new ActionRegistry(options.actions ?? []), members: new StoredMembers(store) },
-      code: noCode,
-      control: { halted: () => Promise.resolve(false) },
-      deliveries: {
-        mail: (_runtime, record) => Promise.resolve(void this.sent.push(record)),
-        webhook: (_runtime, record) => Promise.resolve(void this.sent.push(record)),
-      },
+      actions: options.actions ?? [],
+      deliveries: { mail: send, webhook: send },
       followers: options.followers ?? [],
-      observe: () => undefined,
-    };
+      ...(options.stepTypes === undefined ? {} : { stepTypes: options.stepTypes }),
+    });
   }
 }
 
@@ -229,38 +213,3 @@ export function member(uid: string, roles: MemberRecord['roles'], more: Partial<
     ...more,
   };
 }
-
-function partsOf(path: string): readonly string[] {
-  return path.split('/').filter((_, i) => i % 2 === 1);
-}
-
-const routes: Readonly<Record<string, Route>> = {
-  steps: (runtime, snapshot) => {
-    const [accountId = '', runId = '', key = ''] = partsOf(snapshot.path);
-    return attend(runtime, { accountId, runId, key }, { kind: 'trigger', held: heldStep(snapshot) });
-  },
-  runs: (runtime, { path }) => {
-    const [accountId = '', runId = ''] = partsOf(path);
-    return attendRun(runtime, { accountId, runId });
-  },
-  completions: (runtime, { path }) => {
-    const [accountId = '', runId = ''] = partsOf(path);
-    return attendCompletion(runtime, { accountId, runId });
-  },
-  events: (runtime, { path }) => {
-    const [accountId = '', eventId = ''] = partsOf(path);
-    return attendEvent(runtime, accountId, eventId);
-  },
-  decisions: (runtime, { path }) => {
-    const [accountId = '', approvalId = '', uid = ''] = partsOf(path);
-    return decideApproval(runtime, { accountId, approvalId, uid });
-  },
-  commands: (runtime, { path }) => {
-    const [accountId = '', runId = '', id = ''] = partsOf(path);
-    return attendCommand(runtime, { accountId, runId }, id);
-  },
-  outbox: (runtime, { path }) => {
-    const [accountId = '', id = ''] = partsOf(path);
-    return attendOutbox(runtime, accountId, id);
-  },
-};

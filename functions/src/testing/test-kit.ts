@@ -1,7 +1,5 @@
 import { parseDuration } from '../engine/duration.ts';
-import { indexDefinition } from '../engine/definition-index.ts';
-import type { DefinitionIndex } from '../engine/definition-index.ts';
-import { canonicalJson, digest, parseJson } from '../engine/json.ts';
+import { canonicalJson, parseJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
 import { ReplayingPlanner } from '../durable/code-planner.ts';
 import { WorkflowRegistry } from '../durable/define-workflow.ts';
@@ -16,8 +14,6 @@ import { approvalRecordSchema } from '../model/approval.ts';
 import type { ApprovalRecord } from '../model/approval.ts';
 import { commandDocument, decisionDocument } from '../model/client-documents.ts';
 import type { CommandKind } from '../model/command.ts';
-import { definitionSchema } from '../model/definition.ts';
-import { KilnError } from '../model/errors.ts';
 import type { MemberRecord } from '../model/member.ts';
 import { paths } from '../model/paths.ts';
 import { runRecordSchema } from '../model/run.ts';
@@ -27,7 +23,7 @@ import type { StepRecord } from '../model/step.ts';
 import { attend } from '../runner/attend.ts';
 import { startRun } from '../runner/runs.ts';
 import type { StartRequest } from '../runner/runs.ts';
-import type { PinnedVersion, RunnerEvent, Runtime } from '../runner/runtime.ts';
+import type { RunnerEvent, Runtime } from '../runner/runtime.ts';
 import { ActionRegistry } from '../steps/action-registry.ts';
 import type { Action } from '../steps/action-registry.ts';
 import { createStepRegistry } from '../steps/index.ts';
@@ -38,6 +34,7 @@ import { MemoryHost } from './memory-host.ts';
 import { StepStubs } from './step-stubs.ts';
 import type { Stub } from './step-stubs.ts';
 import { triggerRoutes } from './trigger-routes.ts';
+import { givenDefinitions, memoryRuntime } from './memory-runtime.ts';
 
 export interface TestKitOptions {
   /** Code workflows. */
@@ -311,48 +308,20 @@ export class TestKit {
   }
 
   #runtimeOf(base: Pick<Runtime, 'store' | 'clock' | 'doorbells'>, options: TestKitOptions): Runtime {
-    const graphs = new Map(
-      Object.entries(options.definitions ?? {}).map(([id, definition]) => [
-        id,
-        indexDefinition(definitionSchema.parse(withId(id, definition))),
-      ]),
-    );
-    let tokens = 0;
     const kit = (): TestKit => this;
+    const services = { actions: new ActionRegistry(options.actions ?? []), members: new StoredMembers(base.store), ...options.services };
     return {
-      ...base,
-      random: () => 0.5,
-      token: () => digest(`token ${(tokens += 1)}`).slice(0, 24),
-      limitTime: (_ms, work) => work(new AbortController().signal),
-      definitions: {
-        get: (_accountId, id) => {
-          const found = graphs.get(id);
-          return found === undefined
-            ? Promise.reject(new KilnError('definition.not_found', `there is no workflow "${id}"`))
-            : Promise.resolve(found);
-        },
-        latest: (_accountId, id) => this.#pinned(graphs, id),
-        pinned: (_accountId, id, version) => this.#pinned(graphs, id, version),
-      },
-      stepTypes: this.#stubs.registryOf(createStepRegistry()),
-      services: { actions: new ActionRegistry(options.actions ?? []), members: new StoredMembers(base.store), ...options.services },
+      ...memoryRuntime(base, {
+        definitions: givenDefinitions(options.definitions ?? {}, { pinned: (id, version) => this.#registry.pinned(id, version) }),
+        stepTypes: this.#stubs.registryOf(createStepRegistry()),
+        services,
+        observe: (event) => void this.noticed.push(event),
+      }),
       // What is deployed may change during the test.
       get code() {
         return kit().planner;
       },
-      control: { halted: () => Promise.resolve(false) },
-      deliveries: {},
-      followers: [],
-      observe: (event) => void this.noticed.push(event),
     };
-  }
-
-  #pinned(graphs: ReadonlyMap<string, DefinitionIndex>, id: string, version?: number): Promise<PinnedVersion> {
-    const graph = graphs.has(id) ? ({ kind: 'graph', version: version ?? 1, hash: '' } as const) : undefined;
-    const pinned = this.#registry.pinned(id, version) ?? graph;
-    return pinned === undefined
-      ? Promise.reject(new KilnError('definition.not_found', `there is no workflow "${id}"`))
-      : Promise.resolve(pinned);
   }
 }
 
@@ -383,8 +352,4 @@ export class RunNotCompleted extends Error {
 
 export function createTestKit(options: TestKitOptions = {}): TestKit {
   return new TestKit(options);
-}
-
-function withId(id: string, definition: unknown): unknown {
-  return Array.isArray(definition) ? { id, steps: definition as unknown[] } : { id, ...(definition as object) };
 }
