@@ -35,6 +35,7 @@ import { performEffect } from './perform-effect.ts';
 import { performTransaction } from './perform-transaction.ts';
 import { Replayer } from './replayer.ts';
 import type { Intercept, Ready } from './replayer.ts';
+import { payloadFrom } from './run-reader.ts';
 import { readPayload } from './trigger-payload.ts';
 import { turnWrites } from './turn.ts';
 import { commitOutcome, takeTurns } from './turns.ts';
@@ -178,7 +179,7 @@ export class ReplayingPlanner implements CodePlanner {
 
 /** Everything about a run's input that its trigger or its schema does not take. */
 function inputProblems(workflow: AnyCodeWorkflow, run: RunRecord, input: Json): readonly Problem[] {
-  const read = readPayload(workflow, run.startedBy, input);
+  const read = readPayload(workflow, payloadFrom(run), input);
   const checked = read.ok ? workflow.input?.safeParse(read.payload) : undefined;
   const issues = read.ok ? (checked?.error?.issues ?? []) : read.issues;
   return issues.map((issue) => ({ path: `input/${issue.path.join('/')}`, code: 'schema.mismatch', message: issue.message }));

@@ -47,7 +47,10 @@ export async function forkRun(replayer: Replayer, runtime: Runtime, ref: RunRef,
     input: facts.payload,
     startedBy: options.by,
     chainDepth: run.chainDepth,
+    ...(run.tainted === undefined ? {} : { tainted: run.tainted }),
     forkedFrom: { runId: run.runId, stepKey: options.from ?? run.error?.stepKey ?? '' },
+    inputFrom: run.inputFrom ?? run.startedBy.kind,
+    sensitive: run.sensitive,
     now: runtime.clock.now(),
   });
   await runtime.store.commit([...writes, ...journalWrites({ accountId: ref.accountId, runId }, taken, run.runId)]);

@@ -88,7 +88,7 @@ export class Replayer {
   execution(runtime: Runtime, workflow: AnyCodeWorkflow, opened: Opened): Execution {
     const sources: Sources = { now: () => runtime.clock.now(), random: runtime.random, uuid: () => uuidFrom(runtime.token()) };
     const { info } = opened.facts;
-    const read = readPayload(workflow, info.startedBy, payloadOf(opened.facts));
+    const read = readPayload(workflow, opened.facts.payloadFrom, payloadOf(opened.facts));
     // It was checked before the run began. Where newer code no longer takes it, the code shows that itself.
     return new Execution({ workflow, run: info, payload: read.ok ? read.payload : undefined, sources, entries: opened.entries });
   }

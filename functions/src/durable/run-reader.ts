@@ -7,7 +7,7 @@ import { KilnError } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import type { RunRef } from '../model/paths.ts';
 import { runRecordSchema } from '../model/run.ts';
-import type { RunRecord } from '../model/run.ts';
+import type { RunRecord, StartedBy } from '../model/run.ts';
 import { stepRecordSchema } from '../model/step.ts';
 import type { StepRecord } from '../model/step.ts';
 import { decodeBaton, decodeHead } from './baton.ts';
@@ -23,6 +23,8 @@ export interface RunFacts {
   readonly info: RunInfo;
   /** The payload's JSON text: each execution gets a copy of its own. */
   readonly payload: string;
+  /** Who brought it: what a webhook or an event brought is read by the trigger. */
+  readonly payloadFrom: StartedBy['kind'];
   readonly chainDepth: number;
 }
 
@@ -73,7 +75,7 @@ export class RunReader {
 
   /** Opens a run that has no step yet: a new one, or a fork that was given the beginning of another's journal. */
   async openNew(reader: Reader, run: RunRecord, payload: string): Promise<Opened> {
-    const facts = { info: infoOf(run), payload, chainDepth: run.chainDepth };
+    const facts = factsOf(run, payload);
     if (run.forkedFrom === undefined)
       return { facts, journal: emptyJournal, lastChunk: undefined, entries: [], at: 'here', live: [], activeMs: 0, headTime: undefined };
     return this.#fill(reader, run, facts, await this.readHead(reader, run), 'here');
@@ -111,7 +113,7 @@ export class RunReader {
     const doc = found.docs.at(-1);
     if (doc === undefined) throw new KilnError('run.not_found', `run ${ref.runId} is missing`);
     const run = runRecordSchema.parse(doc.data);
-    const facts = { info: infoOf(run), payload: await loadPayload(reader, run, run.input), chainDepth: run.chainDepth };
+    const facts = factsOf(run, await loadPayload(reader, run, run.input));
     this.#facts.set(path, facts);
     return [facts, found];
   }
@@ -150,9 +152,14 @@ export class RunReader {
   }
 }
 
-function infoOf(run: RunRecord): RunInfo {
-  const { runId, accountId, workflowId, version, createdAt, startedBy, parent } = run;
-  return { id: runId, accountId, workflowId, version, createdAt, startedBy, parent };
+function factsOf(run: RunRecord, payload: string): RunFacts {
+  const { runId, accountId, workflowId, version, createdAt, startedBy, parent, chainDepth } = run;
+  const info = { id: runId, accountId, workflowId, version, createdAt, startedBy, parent };
+  return { info, payload, payloadFrom: payloadFrom(run), chainDepth };
+}
+
+export function payloadFrom({ inputFrom, startedBy }: RunRecord): StartedBy['kind'] {
+  return inputFrom ?? startedBy.kind;
 }
 
 /**

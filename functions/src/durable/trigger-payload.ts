@@ -11,8 +11,7 @@ export type ReadPayload =
  * The payload as the workflow's trigger reads it. What a webhook or an event brought is stored as it came, and read on every replay;
  * whoever else starts a run hands in the payload as the code sees it.
  */
-export function readPayload(workflow: Pick<AnyCodeWorkflow, 'trigger'>, startedBy: StartedBy, raw: Json): ReadPayload {
-  const { kind } = startedBy;
+export function readPayload(workflow: Pick<AnyCodeWorkflow, 'trigger'>, kind: StartedBy['kind'], raw: Json): ReadPayload {
   if (kind !== 'webhook' && kind !== 'event') return { ok: true, payload: raw };
   const schemas = triggersOf(workflow).flatMap((trigger) =>
     trigger.kind === kind && trigger.payload !== undefined ? [trigger.payload] : [],

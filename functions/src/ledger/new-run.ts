@@ -22,6 +22,7 @@ export interface NewRun {
   readonly chainDepth?: number;
   readonly parent?: { readonly runId: string; readonly stepKey: string };
   readonly forkedFrom?: NonNullable<RunRecord['forkedFrom']>;
+  readonly inputFrom?: RunRecord['inputFrom'];
   readonly startKey?: string;
   readonly tainted?: boolean;
   /** What the workflow, or the step that starts it, says of its input. */
@@ -73,6 +74,7 @@ export function newRunWrites(start: NewRun): readonly Write[] {
     chainDepth: depth,
     ...(start.parent === undefined ? {} : { parent: start.parent }),
     ...(start.forkedFrom === undefined ? {} : { forkedFrom: start.forkedFrom }),
+    ...(start.inputFrom === undefined ? {} : { inputFrom: start.inputFrom }),
     ...(start.startKey === undefined ? {} : { startKey: start.startKey }),
     ...(start.tainted === undefined ? {} : { tainted: start.tainted }),
     ...(start.sensitive === 'run' ? { sensitive: 'run' as const } : {}),

@@ -21,8 +21,9 @@ export type RunStatus = (typeof runStatuses)[number];
 
 export const terminalRunStatuses: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled', 'rejected', 'compensated']);
 
+const starterKinds = z.enum(['user', 'webhook', 'schedule', 'event', 'run', 'code', 'system']);
 export const startedBySchema = z.strictObject({
-  kind: z.enum(['user', 'webhook', 'schedule', 'event', 'run', 'code', 'system']),
+  kind: starterKinds,
   id: z.string(),
 });
 export type StartedBy = z.infer<typeof startedBySchema>;
@@ -47,6 +48,8 @@ export const runRecordSchema = z.strictObject({
   /** The problems that pre-flight found; only on rejected runs. */
   problems: z.string().optional(),
   startedBy: startedBySchema,
+  /** On a fork: who brought the input that it takes over, so that it is read as it was there. */
+  inputFrom: starterKinds.optional(),
   createdAt: z.number(),
   startedAt: z.number().optional(),
   endedAt: z.number().optional(),

@@ -61,7 +61,7 @@ export interface TestRun<O = Json> {
   readonly workflow: { readonly id: string; readonly output?: O };
 }
 
-type StartOptions = Partial<Pick<StartRequest, 'startKey' | 'policy' | 'version' | 'runId' | 'startedBy'>>;
+type StartOptions = Partial<Pick<StartRequest, 'startKey' | 'policy' | 'version' | 'runId' | 'startedBy' | 'tainted'>>;
 
 const ACCOUNT = 'test';
 const START = Date.parse('2026-01-01T00:00:00Z');

@@ -1,8 +1,10 @@
 import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { runRecordSchema } from '../../model/run.ts';
 import { createTestKit } from '../../testing/test-kit.ts';
 import { azureDevOps, defineWorkflow, github, shopify, standardWebhooks, stripe } from '../api.ts';
+import { forkRun } from '../fork.ts';
 import type { WebhookTrigger } from '../triggers.ts';
 
 interface Example {
@@ -194,5 +196,22 @@ describe('a workflow started by a webhook', () => {
     const kit = createTestKit({ workflows: [copies] });
     const item = read(azureDevOps.onWorkItemCreated(), workItemCreated);
     expect(await kit.result(await kit.start(copies, { ...item, title: 'By hand' }))).toMatchObject(['Bug', { title: 'By hand' }]);
+  });
+
+  test('forked, from a step or from the beginning, it sees the payload as before; what was tainted stays so', async () => {
+    const kit = createTestKit({ workflows: [copies] });
+    const run = await kit.start('copies', workItemCreated, { ...byWebhook, tainted: true });
+    await kit.command(run, 'fork');
+    const ref = { accountId: kit.accountId, runId: run.runId };
+    await forkRun(kit.planner.replayer, kit.runtime, ref, { by: { kind: 'user', id: 'operator' }, from: 'type' });
+    await kit.host.settle();
+    const forks = [...kit.host.store.all()]
+      .filter(({ path, data }) => /\/runs\/[^/]+$/.test(path) && data['forkedFrom'] !== undefined)
+      .map(({ data }) => runRecordSchema.parse(data));
+    expect(forks).toHaveLength(2);
+    for (const fork of forks) {
+      expect(fork).toMatchObject({ status: 'completed', tainted: true, startedBy: { kind: 'user' } });
+      expect(await kit.result({ runId: fork.runId, workflow: copies })).toEqual(['Bug', { id: 5, title: 'The cart forgets' }]);
+    }
   });
 });

@@ -77,6 +77,7 @@ async function again(order: Order, run: RunRecord, version: number | undefined, 
       sensitive: run.sensitive ?? secrecy,
       startedBy: { kind: 'user', id: command.by },
       forkedFrom: { runId: run.runId, stepKey: '' },
+      inputFrom: run.inputFrom ?? run.startedBy.kind,
       ...(tainted === undefined ? {} : { tainted }),
     });
     return Promise.resolve({ result: `Run ${runId} begins with the same input`, writes, data: { forkedTo: runId } });
