@@ -29,6 +29,11 @@ test('an exception path joins what follows', () => {
   expect(edges([pay, step('end')])).toEqual(['pay→note (refused)', 'pay→end', 'note→end']);
 });
 
+test('a path that ends in a failure leads nowhere', () => {
+  const pay: StepConfig = { id: 'pay', type: 'action', onException: { refused: [{ id: 'stop', type: 'fail', code: 'refused' }] } };
+  expect(edges([pay, step('end')])).toEqual(['pay→stop (refused)', 'pay→end']);
+});
+
 test('no two nodes are in the same place', () => {
   const fan: StepConfig = { id: 'fan', type: 'parallel', branches: { left: [step('a')], right: [step('b')] } };
   const places = placed(graphOf({ steps: [fan, step('c')] }, words)).map(({ x, y }) => `${x},${y}`);

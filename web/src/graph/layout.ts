@@ -59,6 +59,8 @@ function addList(building: Building, list: readonly StepConfig[], entries: reado
 
 function exitsOf(building: Building, step: StepConfig): readonly Exit[] {
   const { words } = building;
+  // Nothing comes after a failure.
+  if (step.type === 'fail') return [];
   const plain: readonly Exit[] = [{ from: step.id, label: '' }];
   if (isCondition(step)) {
     return [

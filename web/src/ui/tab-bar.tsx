@@ -1,4 +1,4 @@
-import { useId, useRef, type KeyboardEvent, type ReactNode } from 'react';
+import { useEffect, useId, useRef, type KeyboardEvent, type ReactNode } from 'react';
 import styles from './tab-bar.module.css';
 
 interface TabBarProps<T extends string> {
@@ -13,6 +13,10 @@ interface TabBarProps<T extends string> {
 export function TabBar<T extends string>({ label, tabs, current, onChange, children }: TabBarProps<T>): ReactNode {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
+  // On a phone the tabs are wider than the page.
+  useEffect(() => {
+    list.current?.querySelector(`[data-tab="${current}"]`)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [current]);
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
     if (step === 0) return;
