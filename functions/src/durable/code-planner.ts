@@ -3,6 +3,7 @@ import { canonicalJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
 import type { Problem } from '../engine/problem.ts';
 import { expireApproval } from '../ledger/approvals.ts';
+import { initialState } from '../ledger/business-states.ts';
 import { dueField } from '../ledger/due.ts';
 import { matchBufferedEvent } from '../ledger/events.ts';
 import { endRun } from '../ledger/end-run.ts';
@@ -66,15 +67,17 @@ export class ReplayingPlanner implements CodePlanner {
     }
     const now = runtime.clock.now();
     const deadlineAt = workflow.deadline === undefined ? undefined : run.createdAt + parseDuration(workflow.deadline, 'deadline');
+    const initial = workflow.states === undefined ? undefined : initialState(run, workflow.states, now);
     const begun = {
       status: 'running',
       startedAt: now,
       ...(deadlineAt === undefined ? { due: remove } : { deadlineAt, due: dueField(run.runId, deadlineAt) }),
-      ...(workflow.states === undefined ? {} : { businessState: workflow.states.initial }),
+      ...initial?.fields,
     };
     const from = beforeFirst(run, deadlineAt);
     return [
       { op: 'update', path: snapshot.path, data: begun, ifUpdateTime: snapshot.updateTime },
+      ...(initial?.writes ?? []),
       ...(await turnWrites({ runtime, opened, execution, from, ended: [], reader: undefined })),
     ];
   }

@@ -52,7 +52,7 @@ export class Execution {
   readonly run: RunInfo;
   readonly sources: Sources;
   readonly workflow: AnyCodeWorkflow;
-  businessState: string | undefined;
+  businessState: { readonly state: string; readonly since: number } | undefined;
   ended: Ended | undefined;
   divergence: Divergence | undefined;
   /** A mistake that ends the run whatever the code makes of it. */

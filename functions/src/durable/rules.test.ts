@@ -193,6 +193,35 @@ describe('start and end', () => {
     await expect(kit.result(run)).rejects.toThrow('"new" may not follow "packed"; allowed: sent');
   });
 
+  test('business states have their history, and people are told of one that lasts too long', async () => {
+    const workflow = defineWorkflow({
+      id: 'states',
+      states: { initial: 'new', transitions: { new: ['packed'], packed: ['sent'] }, deadlines: { new: '1h', packed: '2h' } },
+      async run({ step }) {
+        await step.sleep('pack', '30m');
+        step.setState('packed');
+        await step.sleep('wait', '1d');
+        step.setState('sent');
+      },
+    });
+    const kit = createTestKit({ workflows: [workflow] });
+    const run = await kit.start(workflow, null);
+    expect(kit.run(run)).toMatchObject({ businessState: 'new', stateSince: kit.now });
+    for (let hour = 0; hour < 25; hour += 1) {
+      await kit.advance('1h');
+      await kit.reconcile();
+    }
+    expect(kit.run(run)).toMatchObject({ status: 'completed', businessState: 'sent' });
+    const stored = (collection: string): Readonly<Record<string, unknown>>[] =>
+      [...kit.host.store.all()].filter(({ path }) => path.split('/').at(-2) === collection).map(({ data }) => data);
+    expect(stored('states').map(({ state, from, lastedMs }) => [state, from, lastedMs])).toEqual([
+      ['new', undefined, undefined],
+      ['packed', 'new', undefined],
+      ['sent', 'packed', 86_400_000],
+    ]);
+    expect(stored('alerts').map(({ kind, businessState }) => [kind, businessState])).toEqual([['state_overdue', 'packed']]);
+  });
+
   test('a paused run begins nothing; resumed, it goes on', async () => {
     const workflow = running(async (step) => {
       await step.sleep('first', '1h');

@@ -2,6 +2,7 @@ import { parseDate, parseDuration } from '../engine/duration.ts';
 import { canonicalJson, digest, parseJson } from '../engine/json.ts';
 import type { Json } from '../engine/json.ts';
 import { retryPolicySchema } from '../engine/retry.ts';
+import { changedState } from '../ledger/business-states.ts';
 import { runSource } from '../ledger/event-match.ts';
 import { eventRecord } from '../ledger/events.ts';
 import { storePayload } from '../ledger/payloads.ts';
@@ -189,17 +190,25 @@ function sendEvent(execution: Execution, name: string, { event, key, runId, payl
 
 function setState(execution: Execution, state: string): void {
   const { run, workflow } = execution;
-  const before = execution.businessState ?? workflow.states?.initial;
-  const allowed = before === undefined ? undefined : workflow.states?.transitions[before];
-  if (workflow.states !== undefined && allowed?.includes(state) !== true) {
+  const { states } = workflow;
+  const before = execution.businessState ?? (states === undefined ? undefined : { state: states.initial, since: undefined });
+  const allowed = before === undefined ? undefined : states?.transitions[before.state];
+  if (states !== undefined && allowed?.includes(state) !== true) {
     throw new KilnError(
       'request.invalid',
-      `the business state "${state}" may not follow "${before ?? ''}"; allowed: ${allowed?.join(', ') ?? 'none'}`,
+      `the business state "${state}" may not follow "${before?.state ?? ''}"; allowed: ${allowed?.join(', ') ?? 'none'}`,
     );
   }
-  execution.businessState = state;
-  execution.passing('state', '$state', () => canonicalJson(state));
-  execution.effect(() => [{ op: 'update', path: paths.run(run.accountId, run.id), data: { businessState: state } }]);
+  const { key, json } = execution.passing('state', '$state', () => canonicalJson({ state, at: execution.sources.now() }));
+  const { at: since } = parseJson(json) as { at: number };
+  execution.businessState = { state, since };
+  const changed = { states, state, from: before?.state, since: before?.since, stepKey: key };
+  // `set`, as the commit may be repeated after its answer was lost.
+  execution.effect(() =>
+    changedState({ accountId: run.accountId, runId: run.id }, changed, since).map((write) =>
+      write.op === 'create' ? { ...write, op: 'set' as const } : write,
+    ),
+  );
 }
 
 function race<B extends Readonly<Record<string, Promise<unknown>>>>(execution: Execution, branches: B): Promise<Winner<B>> {

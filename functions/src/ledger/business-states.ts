@@ -68,12 +68,32 @@ export async function enterState(
   if (fault !== undefined) throw fault;
   const from = run.businessState ?? states.initial;
   if (from === state) return [];
-  const lastedMs = now - (run.stateSince ?? run.startedAt ?? now);
-  const data: StateRecord = { v: 1, state, from, at: now, lastedMs, stepKey };
+  return changedState(ref, { states, state, from, since: run.stateSince ?? run.startedAt, stepKey }, now);
+}
+
+export interface ChangedState {
+  readonly states: States | undefined;
+  readonly state: string;
+  readonly from: string | undefined;
+  readonly since: number | undefined;
+  /** What entered it; names the entry of the history. */
+  readonly stepKey: string;
+}
+
+/** The documents of a change of state. */
+export function changedState(ref: RunRef, { states, state, from, since, stepKey }: ChangedState, now: number): readonly Write[] {
+  const data: StateRecord = {
+    v: 1,
+    state,
+    at: now,
+    ...(from === undefined ? {} : { from }),
+    ...(since === undefined ? {} : { lastedMs: now - since }),
+    stepKey,
+  };
   return [
-    { op: 'update', path, data: { businessState: state, stateSince: now } },
+    { op: 'update', path: paths.run(ref.accountId, ref.runId), data: { businessState: state, stateSince: now } },
     { op: 'create', path: paths.businessState(ref.accountId, ref.runId, stepKey), data },
-    ...watchWrites(ref, states, state, stepKey, now),
+    ...(states === undefined ? [] : watchWrites(ref, states, state, stepKey, now)),
   ];
 }
 

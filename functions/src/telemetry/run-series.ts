@@ -36,7 +36,7 @@ export function seriesOfRun({ run, steps, states, escalations }: CountedRun): Se
   }
   countCompensation(series, run);
   states.forEach((entry, i) => {
-    const lasted = states[i + 1]?.lastedMs ?? ended - entry.at;
+    const lasted = (states[i + 1]?.at ?? ended) - entry.at;
     observe(series, 'workflow_state_seconds', { workflow, state: entry.state }, seconds(lasted));
   });
   return series;
