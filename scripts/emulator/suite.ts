@@ -74,13 +74,15 @@ export interface AuthEmulator {
 /** The Auth emulator alone, for tests. It lives inside firebase-tools, which reads ports from a file only. */
 export async function startAuthEmulator(options: { port?: number; projectId?: string } = {}): Promise<AuthEmulator> {
   const port = options.port ?? (await freePort());
-  const hub = await freePort();
+  const [hub, logging] = [await freePort(), await freePort()];
   const folder = join(CACHE, 'auth-emulator', String(port));
   mkdirSync(folder, { recursive: true });
-  const emulators = { auth: { host: '127.0.0.1', port }, hub: { host: '127.0.0.1', port: hub }, ui: { enabled: false } };
+  const host = '127.0.0.1';
+  // Left to itself, each takes 4500 for its logging, and of two that start at the same time one dies.
+  const emulators = { auth: { host, port }, hub: { host, port: hub }, logging: { host, port: logging }, ui: { enabled: false } };
   writeFileSync(join(folder, 'firebase.json'), JSON.stringify({ emulators }));
   const args = ['emulators:start', '--project', options.projectId ?? PROJECT_ID, '--only', 'auth'];
   const child = firebase('The Auth emulator', args, {}, join(folder, 'auth.log'), folder);
   await untilReady(child, `http://127.0.0.1:${port}/`, READY_WITHIN_MS);
-  return { port, host: `127.0.0.1:${port}`, stop: () => child.stop() };
+  return { port, host: `${host}:${port}`, stop: () => child.stop() };
 }
