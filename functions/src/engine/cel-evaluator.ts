@@ -6,6 +6,7 @@ import { equals, failed, fromJson, inRange, isList, isMap, TypeName, typeNames, 
 import type { CelList, CelValue, Fuel } from './cel-values.ts';
 import { setOwn } from './json.ts';
 import { nearestKey } from './nearest.ts';
+import { holds } from './order.ts';
 
 /** Names bound by macros, innermost first. */
 interface Scope {
@@ -315,17 +316,7 @@ export class Evaluation {
     if (typeof left === 'string' && typeof right === 'string') {
       this.#fuel.spend(Math.min(left.length, right.length) / 64);
     }
-    const order = orderOf(left, right);
-    switch (operator) {
-      case '<':
-        return order < 0;
-      case '<=':
-        return order <= 0;
-      case '>':
-        return order > 0;
-      case '>=':
-        return order >= 0;
-    }
+    return holds(orderOf(left, right), operator);
   }
 
   #add(left: CelValue, right: CelValue): CelValue {

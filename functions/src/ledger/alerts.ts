@@ -5,17 +5,16 @@ import type { AlertKind, AlertRecord } from '../model/alert.ts';
 import type { Definition, StepConfig } from '../model/definition.ts';
 import { memberRecordSchema, MEMBERS_MAX } from '../model/member.ts';
 import type { MemberRecord } from '../model/member.ts';
-import type { NotificationRecord, OutboxRecord } from '../model/outbox.ts';
+import type { OutboxRecord } from '../model/outbox.ts';
 import { paths } from '../model/paths.ts';
 import { runRecordSchema, terminalRunStatuses } from '../model/run.ts';
 import { stepRecordSchema } from '../model/step.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { dueField } from './due.ts';
+import { newDelivery, newNotification, TOLD_RETENTION_MS } from './told.ts';
 import { StoreConflict } from './store.ts';
 import type { Store, Transaction, Write } from './store.ts';
 
-const ATTEND_WITHIN_MS = 60_000;
-const RETENTION_MS = 90 * 24 * 60 * 60 * 1_000;
 const ESCALATE_AFTER_MS = 4 * 60 * 60_000;
 
 /** A breach as whoever finds it knows it. `breach` tells it from the next one of its kind. */
@@ -45,7 +44,7 @@ export function alertWrites(breach: Breach, now: number): readonly Write[] {
   const { accountId, runId } = breach;
   const alertId = alertIdOf(breach);
   const link = `/runs/${accountId}/${runId}${breach.stepKey === undefined ? '' : `?step=${encodeURIComponent(breach.stepKey)}`}`;
-  const alert: AlertRecord = { v: 1, alertId, ...facts, link, state: 'open', level: 0, openedAt: now, expiresAt: now + RETENTION_MS };
+  const alert: AlertRecord = { v: 1, alertId, ...facts, link, state: 'open', level: 0, openedAt: now, expiresAt: now + TOLD_RETENTION_MS };
   return [
     { op: 'create', path: paths.alert(accountId, alertId), data: alert },
     { op: 'create', path: paths.outbox(accountId, alertId), data: deliveryOf(alert, 0, now) },
@@ -71,21 +70,9 @@ export async function alertOnce(reader: Pick<Transaction, 'get'>, breach: Breach
 
 function deliveryOf(alert: AlertRecord, level: number, now: number, at = now): OutboxRecord {
   const id = level === 0 ? alert.alertId : `${alert.alertId}-${level}`;
-  return {
-    v: 1,
-    accountId: alert.accountId,
-    id,
-    kind: 'alert',
-    to: alert.alertId,
-    body: String(level),
-    runId: alert.runId,
-    state: 'queued',
-    attempt: 0,
-    createdAt: now,
-    ...(at === now ? {} : { nextAt: at }),
-    due: dueField(alert.runId, at + (at === now ? ATTEND_WITHIN_MS : 0)),
-    expiresAt: now + RETENTION_MS,
-  };
+  const { accountId, alertId, runId } = alert;
+  const delivery = newDelivery({ accountId, id, kind: 'alert', to: alertId, body: String(level), runId }, now);
+  return at === now ? delivery : { ...delivery, nextAt: at, due: dueField(runId, at) };
 }
 
 /** Turns an alert into a notification and a mail for each person, and a webhook; and later passes it on if nobody took it. */
@@ -187,18 +174,10 @@ function noticeWrites(alert: AlertRecord, member: MemberRecord, level: number, n
   const { accountId, runId, link } = alert;
   const id = digest(`${alert.alertId}/${level}/${member.uid}`).slice(0, 32);
   const title = level === 0 ? alert.title : `Still open: ${alert.title}`;
-  const shared = { v: 1, accountId, id, link, runId, createdAt: now, expiresAt: now + RETENTION_MS } as const;
-  const notification: NotificationRecord = { ...shared, to: member.uid, kind: 'alert', title, body: alert.text };
-  const mail: OutboxRecord = {
-    ...shared,
-    kind: 'mail',
-    to: member.email,
-    subject: title,
-    body: `Hello ${member.name === '' ? member.email : member.name},\n\n${alert.text}\n`,
-    state: 'queued',
-    attempt: 0,
-    due: dueField(runId, now + ATTEND_WITHIN_MS),
-  };
+  const shared = { accountId, id, link, runId } as const;
+  const notification = newNotification({ ...shared, to: member.uid, kind: 'alert', title, body: alert.text }, now);
+  const body = `Hello ${member.name === '' ? member.email : member.name},\n\n${alert.text}\n`;
+  const mail = newDelivery({ ...shared, kind: 'mail', to: member.email, subject: title, body }, now);
   const written = created(paths.notification(accountId, id), notification);
   return member.email === '' ? [written] : [written, created(paths.outbox(accountId, id), mail)];
 }
@@ -209,21 +188,8 @@ function webhookWrites(alert: AlertRecord, definition: Definition | undefined, n
   const { accountId, alertId, kind, runId, workflowId, stepKey, title, text, openedAt } = alert;
   const id = `${alertId}-webhook`;
   const body = JSON.stringify({ type: 'alert', alertId, kind, accountId, runId, workflowId, stepKey, title, text, openedAt });
-  const data: OutboxRecord = {
-    v: 1,
-    accountId,
-    id,
-    kind: 'webhook',
-    to: webhook.url,
-    body,
-    ...(webhook.secret === undefined ? {} : { secret: webhook.secret }),
-    runId,
-    state: 'queued',
-    attempt: 0,
-    createdAt: now,
-    due: dueField(runId, now + ATTEND_WITHIN_MS),
-    expiresAt: now + RETENTION_MS,
-  };
+  const secret = webhook.secret === undefined ? {} : { secret: webhook.secret };
+  const data = newDelivery({ accountId, id, kind: 'webhook', to: webhook.url, body, ...secret, runId }, now);
   return [created(paths.outbox(accountId, id), data)];
 }
 

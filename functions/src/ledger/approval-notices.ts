@@ -2,9 +2,9 @@ import { digest } from '../engine/json.ts';
 import { iso, nameOf } from '../engine/verdict.ts';
 import type { ApprovalRecord } from '../model/approval.ts';
 import type { MemberRecord } from '../model/member.ts';
-import type { NotificationRecord, OutboxRecord } from '../model/outbox.ts';
+import type { NotificationRecord } from '../model/outbox.ts';
 import { paths } from '../model/paths.ts';
-import { dueField } from './due.ts';
+import { newDelivery, newNotification } from './told.ts';
 import type { Write } from './store.ts';
 
 type Kind = Extract<NotificationRecord['kind'], 'approval' | 'reminder' | 'escalation' | 'handoff' | 'decided' | 'alert'>;
@@ -16,9 +16,6 @@ export interface Notice {
   readonly to: readonly string[];
   readonly text: string;
 }
-
-const ATTEND_WITHIN_MS = 60_000;
-const RETENTION_MS = 90 * 24 * 60 * 60 * 1_000;
 
 /** The page of a request, below the web app's address. Opening it decides nothing: deciding takes a signed-in person's click. */
 export function approvalLink(approval: Pick<ApprovalRecord, 'accountId' | 'approvalId'>): string {
@@ -42,35 +39,10 @@ export function noticeWrites(
     const { accountId, runId } = approval;
     const id = noticeId(approval.approvalId, notice, uid);
     const title = titleOf(notice.kind, approval.title);
-    const notification: NotificationRecord = {
-      v: 1,
-      accountId,
-      id,
-      to: uid,
-      kind: notice.kind,
-      title,
-      body: notice.text,
-      link,
-      runId,
-      createdAt: now,
-      expiresAt: now + RETENTION_MS,
-    };
-    const mail: OutboxRecord = {
-      v: 1,
-      accountId,
-      id,
-      kind: 'mail',
-      to: member.email,
-      subject: title,
-      body: `Hello ${nameOf(members, uid)},\n\n${notice.text}\n`,
-      link,
-      runId,
-      state: 'queued',
-      attempt: 0,
-      createdAt: now,
-      due: dueField(runId, now + ATTEND_WITHIN_MS),
-      expiresAt: now + RETENTION_MS,
-    };
+    const shared = { accountId, id, link, runId } as const;
+    const notification = newNotification({ ...shared, to: uid, kind: notice.kind, title, body: notice.text }, now);
+    const body = `Hello ${nameOf(members, uid)},\n\n${notice.text}\n`;
+    const mail = newDelivery({ ...shared, kind: 'mail', to: member.email, subject: title, body }, now);
     const written: Write = { op: 'create', path: paths.notification(accountId, id), data: notification };
     return member.email === '' ? [written] : [written, { op: 'create', path: paths.outbox(accountId, id), data: mail }];
   });

@@ -10,16 +10,13 @@ import { declaredOf } from '../runner/declared.ts';
 import type { DeclaredWorkflow } from '../runner/declared.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { readScope } from '../runner/scope-reader.ts';
-import { dueField } from './due.ts';
 import { runLink } from './notices.ts';
 import { loadPayload } from './payloads.ts';
+import { newDelivery } from './told.ts';
 import { StoreConflict } from './store.ts';
 
 type Destination = NonNullable<Definition['destinations']>[number];
 type Draft = Pick<OutboxRecord, 'kind' | 'to' | 'body'> & Partial<Pick<OutboxRecord, 'subject' | 'link' | 'secret'>>;
-
-const ATTEND_WITHIN_MS = 60_000;
-const RETENTION_MS = 90 * 24 * 60 * 60 * 1_000;
 
 /**
  * Hands the result of a run to its destinations, each as a delivery of its own that is tried for a day and can be sent again. The
@@ -52,19 +49,18 @@ async function recordsFor(
   workflow: DeclaredWorkflow,
 ): Promise<readonly OutboxRecord[]> {
   const now = runtime.clock.now();
-  const base = { v: 1, accountId: run.accountId, id, runId: run.runId, attempt: 0, createdAt: now, expiresAt: now + RETENTION_MS } as const;
+  const base = { accountId: run.accountId, id, runId: run.runId } as const;
   try {
     const drafts = await draftsFor(runtime, run, destination, workflow, now);
-    return drafts.map((draft) => ({
-      ...base,
-      ...draft,
-      chainDepth: run.chainDepth,
-      state: 'queued',
-      due: dueField(run.runId, now + ATTEND_WITHIN_MS),
-    }));
+    return drafts.map((draft) => newDelivery({ ...base, ...draft, chainDepth: run.chainDepth }, now));
   } catch (error) {
     if (!(error instanceof KilnError)) throw error;
-    return [{ ...base, kind: kindOf(destination), to: targetOf(destination), body: '', state: 'failed', error: toErrorRecord(error) }];
+    const failed = newDelivery(
+      { ...base, kind: kindOf(destination), to: targetOf(destination), body: '', error: toErrorRecord(error) },
+      now,
+    );
+    const { due: _due, ...settled } = failed;
+    return [{ ...settled, state: 'failed' }];
   }
 }
 

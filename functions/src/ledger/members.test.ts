@@ -60,7 +60,10 @@ describe('an invitation', () => {
       updatedBy: 'root',
     });
     const [mail] = [...store.all()].filter(({ path }) => path.includes('/outbox/'));
-    expect(outboxRecordSchema.parse(mail?.data)).toMatchObject({ to: 'new@acme.example', link: '/' });
+    const sent = outboxRecordSchema.parse(mail?.data);
+    expect(sent).toMatchObject({ to: 'new@acme.example', link: '/' });
+    // Like everything that people are told, it is not kept for ever.
+    expect(sent.expiresAt).toBe(sent.createdAt + 90 * 24 * 3_600_000);
     expect((await audit()).map(({ text }) => text)).toEqual(['Root invited new@acme.example as operator in finance']);
   });
 

@@ -4,15 +4,14 @@ import { nameOf } from '../engine/verdict.ts';
 import { KilnError } from '../model/errors.ts';
 import { memberRecordSchema, MEMBERS_MAX, roles } from '../model/member.ts';
 import type { MemberRecord, Role } from '../model/member.ts';
-import type { OutboxRecord } from '../model/outbox.ts';
 import { paths } from '../model/paths.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import type { MemberSource } from '../steps/step-type.ts';
 import { settleApproval } from './approvals.ts';
 import { allMembers } from './approval-reading.ts';
-import { dueField } from './due.ts';
 import { appendAudit } from './history.ts';
 import type { Happening } from './history.ts';
+import { newDelivery } from './told.ts';
 import type { Store, Transaction, Write } from './store.ts';
 
 /** Who asks. What the person may do is read from the member's document in the transaction that does it. */
@@ -30,7 +29,6 @@ export interface PeopleDirectory {
 const PAST_KEPT = 20;
 const DELEGATION_MAX_MS = 366 * 24 * 60 * 60 * 1_000;
 const AFFECTED_MAX = 200;
-const ATTEND_WITHIN_MS = 60_000;
 
 /** Reads an account's active members. */
 export class StoredMembers implements MemberSource {
@@ -257,20 +255,9 @@ function describe(before: MemberRecord, after: MemberRecord): string {
 function invitationMail(record: MemberRecord, inviter: string, now: number): Write {
   const { accountId, uid, email } = record;
   const id = digest(`${accountId}/invitation/${uid}/${now}`).slice(0, 32);
-  const mail: OutboxRecord = {
-    v: 1,
-    accountId,
-    id,
-    kind: 'mail',
-    to: email,
-    subject: `You are invited to ${accountId}`,
-    body: `Hello ${nameOrEmail(record)},\n\n${inviter} has invited you to the account ${accountId}. Sign in with this address.`,
-    link: '/',
-    state: 'queued',
-    attempt: 0,
-    createdAt: now,
-    due: dueField(id, now + ATTEND_WITHIN_MS),
-  };
+  const subject = `You are invited to ${accountId}`;
+  const body = `Hello ${nameOrEmail(record)},\n\n${inviter} has invited you to the account ${accountId}. Sign in with this address.`;
+  const mail = newDelivery({ accountId, id, kind: 'mail', to: email, subject, body, link: '/' }, now);
   return { op: 'create', path: paths.outbox(accountId, id), data: mail };
 }
 

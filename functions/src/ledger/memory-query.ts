@@ -1,3 +1,4 @@
+import { holds } from '../engine/order.ts';
 import type { Filter, Query, Value } from './store.ts';
 
 interface Candidate {
@@ -60,20 +61,7 @@ function matches(data: Readonly<Record<string, Value>>, [field, op, wanted]: Fil
     case '<=':
     case '>':
     case '>=':
-      return rankOf(value) === rankOf(wanted) && inRange(compareValues(value, wanted), op);
-  }
-}
-
-function inRange(order: number, op: '<' | '<=' | '>' | '>='): boolean {
-  switch (op) {
-    case '<':
-      return order < 0;
-    case '<=':
-      return order <= 0;
-    case '>':
-      return order > 0;
-    case '>=':
-      return order >= 0;
+      return rankOf(value) === rankOf(wanted) && holds(compareValues(value, wanted), op);
   }
 }
 

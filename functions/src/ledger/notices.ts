@@ -1,9 +1,8 @@
 import { digest } from '../engine/json.ts';
 import type { MemberRecord } from '../model/member.ts';
-import type { NotificationRecord, OutboxRecord } from '../model/outbox.ts';
 import { paths } from '../model/paths.ts';
 import type { StepRef } from '../model/paths.ts';
-import { dueField } from './due.ts';
+import { newDelivery, newNotification } from './told.ts';
 import type { Write } from './store.ts';
 
 export interface StepNotice {
@@ -14,9 +13,6 @@ export interface StepNotice {
   /** Whether a mail goes out beside the notification in the app. */
   readonly mail: boolean;
 }
-
-const ATTEND_WITHIN_MS = 60_000;
-const RETENTION_MS = 90 * 24 * 60 * 60 * 1_000;
 
 /** The page of a run, below the web app's address. */
 export function runLink(accountId: string, runId: string): string {
@@ -31,18 +27,10 @@ export function stepNoticeWrites(ref: StepRef, people: readonly MemberRecord[], 
   const { accountId, runId } = ref;
   return people.flatMap((person): Write[] => {
     const id = digest(`${runId}/${ref.key}/${notice.kind}/${person.uid}`).slice(0, 32);
-    const shared = { v: 1, accountId, id, link: notice.link, runId, createdAt: now, expiresAt: now + RETENTION_MS } as const;
-    const notification: NotificationRecord = { ...shared, to: person.uid, kind: notice.kind, title: notice.title, body: notice.body };
-    const mail: OutboxRecord = {
-      ...shared,
-      kind: 'mail',
-      to: person.email,
-      subject: notice.title,
-      body: `Hello ${person.name === '' ? person.email : person.name},\n\n${notice.body}\n`,
-      state: 'queued',
-      attempt: 0,
-      due: dueField(runId, now + ATTEND_WITHIN_MS),
-    };
+    const shared = { accountId, id, link: notice.link, runId } as const;
+    const notification = newNotification({ ...shared, to: person.uid, kind: notice.kind, title: notice.title, body: notice.body }, now);
+    const body = `Hello ${person.name === '' ? person.email : person.name},\n\n${notice.body}\n`;
+    const mail = newDelivery({ ...shared, kind: 'mail', to: person.email, subject: notice.title, body }, now);
     const written: Write = { op: 'create', path: paths.notification(accountId, id), data: notification };
     return notice.mail && person.email !== '' ? [written, { op: 'create', path: paths.outbox(accountId, id), data: mail }] : [written];
   });
