@@ -11,7 +11,7 @@ import { assertJava, assertNode } from './setup/requirements.mjs';
 import { runInForeground } from './setup/run.mjs';
 
 /** Scripts that never start an emulator, so that they do not ask for Java. */
-const WITHOUT_JAVA = new Set(['kiln', 'build', 'generate-docs', 'generate-schemas', 'sim']);
+const WITHOUT_JAVA = new Set(['kiln', 'build', 'generate-docs', 'generate-schemas', 'sim', 'mutation']);
 
 async function main() {
   const [script, ...args] = process.argv.slice(2);
