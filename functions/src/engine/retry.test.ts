@@ -52,6 +52,9 @@ describe('R5', () => {
     ['1e3', undefined],
     ['soon', undefined],
     ['Sun, 99 Foo 2026 12:01:00 GMT', undefined],
+    ['2026-11-01T12:01:00Z', undefined],
+    ['at Sun, 01 Nov 2026 12:01:00 GMT', undefined],
+    ['Sun, 01 Nov 2026 12:01:00 GMT-0100', undefined],
     ['', undefined],
     [null, undefined],
     [undefined, undefined],
@@ -64,6 +67,7 @@ describe('R5', () => {
     expect(nextDelayMs(standard, 1, half, 60_000)).toBe(60_500);
     expect(nextDelayMs(standard, 5, none, 1_000)).toBe(30_000);
     expect(nextDelayMs(retryPolicySchema.parse({ jitter: 'full' }), 1, none, 60_000)).toBe(60_000);
+    expect(nextDelayMs(retryPolicySchema.parse({ jitter: 'none' }), 1, half, 60_000)).toBe(60_000);
   });
 
   test('R5 40 days are cut to the documented maximum of 24 hours', () => {
@@ -73,6 +77,7 @@ describe('R5', () => {
 
   test.each([Number.NaN, -1, 0, Number.NEGATIVE_INFINITY])('R5 the invalid wait %s falls back to the backoff', (wait) => {
     expect(nextDelayMs(standard, 1, none, wait)).toBe(2_000);
+    expect(nextDelayMs(retryPolicySchema.parse({ jitter: 'full', baseMs: 100 }), 1, half, wait)).toBe(50);
   });
 
   test('R5 a stated wait reaches the decision', () => {
