@@ -5,6 +5,7 @@ import type { OpenBench } from './store-bench.testing.ts';
 import { queries, queryOrder } from './store-queries.testing.ts';
 import { concurrency, transactions } from './store-transactions.testing.ts';
 import { limits, values } from './store-values.testing.ts';
+import { versions } from './store-versions.testing.ts';
 import { preconditions, times, writes } from './store-writes.testing.ts';
 
 const parts: readonly (readonly [string, (bench: OpenBench) => void])[] = [
@@ -13,6 +14,7 @@ const parts: readonly (readonly [string, (bench: OpenBench) => void])[] = [
   ['times', times],
   ['values', values],
   ['limits', limits],
+  ['versions', versions],
   ['queries', queries],
   ['query order', queryOrder],
   ['transactions', transactions],
