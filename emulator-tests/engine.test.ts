@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Installation } from './installation.ts';
+import { paths } from '../functions/src/model/paths.ts';
+import { ACCOUNT, Installation } from './installation.ts';
 
 const noop = (id: string, more: object = {}): object => ({ id, type: 'action', action: 'test.noop', ...more });
 const call = (id: string, more: object = {}): object => ({ id, type: 'action', action: 'test.call', ...more });
@@ -112,6 +113,21 @@ describe('a graph run on Firestore', () => {
     expect((await kiln.run(run)).status).toBe('running');
     await kiln.host.advance(0.2 * 86_400_000);
     expect(await kiln.run(run)).toMatchObject({ status: 'completed' });
+  });
+
+  test('an answer that takes its time shows on its step meanwhile, where that is asked for, and the result comes through', async () => {
+    const slow = { id: 'ask', type: 'recipe', prompt: 'Tell me about the returned shoes. [[fault:slow]]' };
+    const writesOf = async (id: string, more: object): Promise<number> => {
+      await kiln.publish(id, [{ ...slow, ...more }]);
+      const run = await kiln.begin(id);
+      const step = (await kiln.steps(run)).get('ask');
+      expect(step).toMatchObject({ state: 'succeeded', attempt: 1 });
+      expect(step?.progress).toBeUndefined();
+      return kiln.host.usage.writesOf(paths.step(ACCOUNT, run, 'ask'));
+    };
+    const atOnce = await writesOf('ask-at-once', {});
+    expect(atOnce).toBeGreaterThan(0);
+    expect(await writesOf('ask-shown', { stream: true })).toBeGreaterThan(atOnce);
   });
 
   test('a run that fails pre-flight is rejected with every problem, and costs no step', async () => {

@@ -7,7 +7,7 @@ export interface DocumentTriggerOptions {
   readonly account?: string;
   /** `created`: starts runs. `written`: tells also of changes and deletions, so that `step.waitForDocument` looks at once. Default `created`. */
   readonly on?: 'created' | 'written';
-  /** Outsiders can write such documents: the runs are tainted. */
+  /** Outsiders, or runs that have read what they wrote, can write such documents: the runs are tainted. */
   readonly tainted?: boolean;
 }
 
