@@ -67,11 +67,10 @@ test('a run that an earlier version stored goes on to its end', async () => {
   expect(ops.step(runId, 'after').output?.json).toBe('{"outcome":"approve","total":120}');
 });
 
-test('a document of an earlier version is stored in the present form when it is next written', async () => {
-  const ops = await restored();
-  await ops.host.settle();
-  await decide(ops, 'ada');
-  expect(ops.host.store.peek(approvalPath)?.data).toMatchObject({ v: 2, status: 'decided', alsoStartedBy: [] });
+test('what newer code has written into a document of an earlier version stays', () => {
+  const before = { ...earlier.documents[approvalPath], alsoStartedBy: ['boss'] };
+  expect(upgraded(approvalPath, before)).toEqual({ ...before, v: 2 });
+  expect(upgraded(approvalPath, upgraded(approvalPath, before))).toEqual({ ...before, v: 2 });
 });
 
 /** As the platform has it: a delivery that fails is a line in the log. */

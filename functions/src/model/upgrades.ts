@@ -4,7 +4,8 @@ export type StoredData = Readonly<Record<string, unknown>>;
 
 /**
  * How documents of an earlier schema version become those of the next, by the collection that they are in: the first entry makes
- * version 2 of version 1. Documents are upgraded when they are read, and stored in the new form when they are next written.
+ * version 2 of version 1. Documents are upgraded each time they are read; an update changes only the fields that it names, so an
+ * upgrade may meet a document that newer code has written to, and leaves that be.
  * A field that may be missing needs no version of its own.
  */
 const upgrades: Readonly<Record<string, readonly ((data: StoredData) => StoredData)[]>> = {
