@@ -198,6 +198,15 @@ test('a run of 10,000 steps is usable within two seconds and scrolls smoothly', 
   await watched.close();
 });
 
+test('whoever stands in for somebody reads for whom', async () => {
+  const { page } = await visit('Approver', 'inbox');
+  const row = page.getByRole('listitem').filter({ hasText: 'Sign the lease' });
+  await row.getByText('In place of Sven Second').waitFor();
+  await page.goto(at('approvals/standin'));
+  await page.getByText('In place of Sven Second').waitFor();
+  expect(await page.getByRole('button', { name: 'Approve', exact: true }).isVisible()).toBe(true);
+});
+
 test('dialogs have no violation, either', async () => {
   const admin = await visit('Admin', 'operations?tab=tools');
   await admin.page.getByRole('button', { name: 'Look at the tools' }).click();

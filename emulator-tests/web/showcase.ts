@@ -1,6 +1,6 @@
 /** An account with something of everything, for looking at pages. */
 import { paths } from '../../functions/src/model/paths.ts';
-import { approval, DAY, HOSTILE, HOSTILE_MARKDOWN, HOUR, membersOf, MINUTE, payload, type Documents } from './fixtures.ts';
+import { approval, DAY, HOSTILE, HOSTILE_MARKDOWN, HOUR, member, membersOf, MINUTE, payload, type Documents } from './fixtures.ts';
 import { people } from './people.ts';
 import { routine } from './routine.ts';
 import { completedRun, failedRun, largeRun, waitingRun, workflowDocuments } from './run-fixtures.ts';
@@ -57,6 +57,14 @@ function approvals(accountId: string, now: number): Documents {
           before: { iban: 'CH56 0483 5012 3456 7800 9', terms: 30 },
           after: { iban: 'CH93 0076 2011 6238 5295 7', terms: 30 },
         },
+        {
+          kind: 'json',
+          title: 'Lines',
+          value: [
+            { text: 'Service', hours: 20, price: 3800 },
+            { text: 'Travel', hours: 2, price: 400 },
+          ],
+        },
         { kind: 'links', title: 'Documents', links: [{ label: 'Invoice as PDF', url: 'https://example.com/invoice.pdf' }] },
       ],
     }),
@@ -85,6 +93,15 @@ function approvals(accountId: string, now: number): Documents {
       title: 'Order new laptops',
       effect: 'Orders twelve laptops for CHF 18,000.',
       deadlineAt: now + 4 * DAY,
+    }),
+    approval({
+      ...base,
+      approvalId: 'standin',
+      title: 'Sign the lease of the new office',
+      effect: 'Sends the signed lease to the landlord.',
+      deadlineAt: now + 6 * DAY,
+      eligible: [people.second.uid, people.approver.uid],
+      approvers: JSON.stringify([{ approvers: { users: [people.second.uid] }, quorum: 'any', seats: [people.second.uid] }]),
     }),
     approval({
       ...base,
@@ -244,10 +261,19 @@ function office(accountId: string, now: number): Documents {
   ]);
 }
 
+/** Somebody is on holiday, and somebody else stands in. */
+function away(accountId: string, now: number): Documents {
+  const { second, approver } = people;
+  const delegation = { to: approver.uid, from: now - DAY, until: now + 7 * DAY, setBy: second.uid };
+  const absent = { ...member(accountId, second, ['approver'], ['finance', 'legal']), delegation };
+  return new Map([[paths.member(accountId, second.uid), absent]]);
+}
+
 /** Everything; `items` is the number of iterations of the large run, each of two steps. */
 export function showcase(accountId: string, now: number, items: number): Documents {
   const parts: readonly Documents[] = [
     membersOf(accountId),
+    away(accountId, now),
     approvals(accountId, now),
     office(accountId, now),
     routine(accountId, now),

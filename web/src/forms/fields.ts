@@ -154,7 +154,7 @@ function listField(base: Base, schema: JsonObject, place: Place): Field {
 }
 
 /** `dueDate` and `due_date` read "Due date". */
-function labelOf(name: string): string {
+export function labelOf(name: string): string {
   const words = name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replaceAll(/[_-]+/g, ' ')

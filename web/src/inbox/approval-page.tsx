@@ -19,6 +19,7 @@ import { Handover } from './handover.tsx';
 import { PreviousSteps } from './previous-steps.tsx';
 import type { Shown } from './shown.ts';
 import { mayDecide } from './standing.ts';
+import { StandIn } from './stand-in.tsx';
 import { StandingNote } from './standing-note.tsx';
 import { useApproval, useShown, type ApprovalView } from './use-approval.ts';
 import { useInbox } from './use-inbox.ts';
@@ -88,6 +89,7 @@ function Head({ view, title }: { readonly view: ApprovalView; readonly title: st
         {approval.startedBy === '' ? null : ` · ${t.approval.startedBy(people.nameOf(approval.startedBy))}`}
       </p>
       {approval.status === 'pending' ? <DeadlineSentence view={view} /> : null}
+      {approval.status === 'pending' ? <StandIn approval={approval} /> : null}
     </header>
   );
 }

@@ -2,10 +2,12 @@ import type { ReactNode } from 'react';
 import type { Json } from '@engine/json.ts';
 import type { Evidence } from '@model/approval.ts';
 import { useText } from '../text/text.tsx';
+import { labelOf } from '../forms/fields.ts';
 import { diffJson, type Change } from '../ui/json-diff.ts';
 import { JsonView } from '../ui/json-view.tsx';
 import { Markdown } from '../ui/markdown.tsx';
 import { SafeLink } from '../ui/safe-link.tsx';
+import { tableOf } from './as-table.ts';
 import styles from './evidence.module.css';
 
 export function EvidenceList({ evidence }: { readonly evidence: readonly Evidence[] }): ReactNode {
@@ -53,8 +55,37 @@ function EvidenceView({ item }: { readonly item: Evidence }): ReactNode {
     case 'diff':
       return <Changes changes={diffJson(item.before, item.after)} />;
     case 'json':
-      return <JsonView value={item.value} />;
+      return <Value value={item.value} />;
   }
+}
+
+function Value({ value }: { readonly value: Json }): ReactNode {
+  const table = tableOf(value);
+  if (table === undefined) return <JsonView value={value} />;
+  return (
+    <div className={styles['scroll']} tabIndex={0}>
+      <table className={styles['changes']}>
+        <thead>
+          <tr>
+            {table.columns.map((column) => (
+              <th key={column} scope="col">
+                {labelOf(column)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {table.rows.map((row, index) => (
+            <tr key={index}>
+              {row.map((cell, column) => (
+                <td key={table.columns[column]}>{cell === undefined ? null : <Cell value={cell} />}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
 }
 
 /** A number is written as the reader writes numbers; a text stays as it is. */

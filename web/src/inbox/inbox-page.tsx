@@ -17,6 +17,7 @@ import { Empty, Loading, Problem } from '../ui/states.tsx';
 import { Badge } from '../ui/status.tsx';
 import { Ago, Moment } from '../ui/time.tsx';
 import { outcomeDone } from './outcome-names.ts';
+import { StandIn } from './stand-in.tsx';
 import { urgencyOf } from './standing.ts';
 import { useInbox } from './use-inbox.ts';
 import styles from './inbox-page.module.css';
@@ -97,6 +98,7 @@ function WaitingRow({ item }: { readonly item: Item<ApprovalRecord> }): ReactNod
             <Due approval={approval} urgent={urgency === 'soon'} />
           )}
           {approval.quorum === '"any"' ? null : <OwnAnswer approval={approval} />}
+          <StandIn approval={approval} />
           <span className="small soft">
             {approval.workflowId} · <Ago at={approval.requestedAt} />
           </span>

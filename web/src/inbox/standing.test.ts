@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ApprovalRecord, DecisionRecord, VerdictRecord } from '@model/approval.ts';
-import { mayDecide, progressOf, seatsToHandOver, standingOf, urgencyOf, type Own } from './standing.ts';
+import type { MemberRecord } from '@model/member.ts';
+import { hasSeat, mayDecide, progressOf, seatsToHandOver, standingOf, standsInFor, urgencyOf, type Own } from './standing.ts';
 
 const approval = {
   v: 2,
@@ -125,6 +126,29 @@ test('seats of those who have voted stay with them', () => {
   const counted: VerdictRecord = { ...verdict, by: 'me', accepted: true, seats: ['me'] };
   const refused: VerdictRecord = { ...verdict, by: 'ada', accepted: false, seats: ['ada'] };
   expect(seatsToHandOver(panels, [counted, refused])).toEqual(['ada', 'boss']);
+});
+
+test('a stand-in reads whose place it is, while the delegation lasts and only of those who are asked', () => {
+  const panels = [{ approvers: {}, quorum: 'any' as const, seats: ['ada'] }];
+  const away = (uid: string): MemberRecord => ({
+    v: 1,
+    accountId: 'acme',
+    uid,
+    email: '',
+    name: uid,
+    roles: ['approver'],
+    departments: [],
+    active: true,
+    updatedAt: 0,
+    updatedBy: 'system',
+    delegation: { to: 'me', from: 100, until: 200, setBy: uid },
+  });
+  const members = [away('ada'), away('not-asked')];
+  expect(standsInFor(panels, 'me', members, 150)).toEqual(['ada']);
+  expect(standsInFor(panels, 'me', members, 99)).toEqual([]);
+  expect(standsInFor(panels, 'me', members, 200)).toEqual([]);
+  expect(standsInFor(panels, 'other', members, 150)).toEqual([]);
+  expect([hasSeat(panels, 'ada'), hasSeat(panels, 'me')]).toEqual([true, false]);
 });
 
 test('urgency follows the deadline', () => {

@@ -1,6 +1,7 @@
 /** What the page says about the reader's own part in a request. Pure: everything it depends on is handed in. */
 import type { ApprovalRecord, DecisionRecord, Panel, QuorumRule, VerdictRecord } from '@model/approval.ts';
 import { rejectingOutcomes } from '@model/approval.ts';
+import type { MemberRecord } from '@model/member.ts';
 
 export type Standing =
   /** The reader may decide now. */
@@ -67,6 +68,19 @@ export function progressOf(quorum: QuorumRule, panels: readonly Panel[], verdict
   if ('quorum' in quorum) return { agreed: agreeing.length, needed: quorum.quorum };
   const groups = quorum.groups.map(({ name, min }) => ({ name, min }));
   return { agreed: agreeing.length, needed: groups.reduce((sum, group) => sum + group.min, 0), groups };
+}
+
+export function hasSeat(panels: readonly Panel[], uid: string): boolean {
+  return panels.some(({ seats }) => seats.includes(uid));
+}
+
+/** Whose place the reader takes: holders of seats who have somebody stand in for them now. */
+export function standsInFor(panels: readonly Panel[], uid: string, members: readonly MemberRecord[], now: number): readonly string[] {
+  return members.flatMap((member) => {
+    const { delegation } = member;
+    const away = delegation?.to === uid && delegation.from <= now && now < delegation.until;
+    return away && hasSeat(panels, member.uid) ? [member.uid] : [];
+  });
 }
 
 /** Seats whose holders have not voted: these can still go to somebody else. */

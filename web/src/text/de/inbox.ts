@@ -11,6 +11,7 @@ export const inbox: Catalogue['inbox'] = {
   dueSoon: (when) => `Fällig ${when}`,
   overdue: 'Frist vorbei',
   youDecided: (outcome) => `Sie: ${outcome}`,
+  inPlaceOf: (names) => `Anstelle von ${names}`,
   requested: (when) => `Gefragt ${when}`,
 };
 

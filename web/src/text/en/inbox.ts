@@ -6,6 +6,7 @@ export const inbox = {
   dueSoon: (when: string) => `Due ${when}`,
   overdue: 'Past its deadline',
   youDecided: (outcome: string) => `You: ${outcome}`,
+  inPlaceOf: (names: string) => `In place of ${names}`,
   requested: (when: string) => `Asked ${when}`,
 } as const;
 
