@@ -196,6 +196,28 @@ describe('forking onto the new code', () => {
     expect(kit.run(fork).forkedFrom).toEqual({ runId: run.runId, stepKey: 'cooldown' });
   });
 
+  test('a fork does not send again what its journal says was sent', async () => {
+    const workflow = defineWorkflow({
+      id: 'sender',
+      async run({ step }) {
+        await step.run('first', () => 1);
+        await step.sendEvent('tell', { event: 'told' });
+        return step.run('second', () => 2);
+      },
+    });
+    const kit = createTestKit({ workflows: [workflow] });
+    const run = await kit.start(workflow, null);
+    const events = (): unknown[] =>
+      [...kit.host.store.all()].filter(({ path }) => path.includes('/events/')).map(({ data, updateTime }) => [data, updateTime]);
+    const before = events();
+    expect(before).toHaveLength(1);
+    const ref = { accountId: kit.accountId, runId: run.runId };
+    const { runId } = await forkRun(kit.planner.replayer, kit.runtime, ref, { by: { kind: 'user', id: 'operator' }, from: 'second' });
+    await kit.host.settle();
+    expect(await kit.result({ runId, workflow })).toBe(2);
+    expect(events()).toEqual(before);
+  });
+
   test('H2 a run is forked from a step of its past', async () => {
     const { kit, run } = await parked();
     await kit.advance('1d');

@@ -67,7 +67,10 @@ export class ReplayingPlanner implements CodePlanner {
     }
     const now = runtime.clock.now();
     const deadlineAt = workflow.deadline === undefined ? undefined : run.createdAt + parseDuration(workflow.deadline, 'deadline');
-    const initial = workflow.states === undefined ? undefined : initialState(run, workflow.states, now);
+    const initial =
+      workflow.states === undefined
+        ? undefined
+        : initialState(run, workflow.states, now, execution.recordedState ?? workflow.states.initial);
     const begun = {
       status: 'running',
       startedAt: now,

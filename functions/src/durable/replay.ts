@@ -26,6 +26,12 @@ export interface Sources {
   uuid(): string;
 }
 
+interface Passed {
+  readonly key: string;
+  readonly json: string;
+  readonly fresh: boolean;
+}
+
 export interface ExecutionInput {
   readonly workflow: AnyCodeWorkflow;
   readonly run: RunInfo;
@@ -53,6 +59,8 @@ export class Execution {
   readonly sources: Sources;
   readonly workflow: AnyCodeWorkflow;
   businessState: { readonly state: string; readonly since: number } | undefined;
+  /** The last state that the journal has: the one that a fork begins in. */
+  recordedState: string | undefined;
   ended: Ended | undefined;
   divergence: Divergence | undefined;
   /** A mistake that ends the run whatever the code makes of it. */
@@ -139,16 +147,19 @@ export class Execution {
     return [...this.calls.values()].find((call) => call.promise === promise);
   }
 
-  /** A value that the code asks for in passing: from the journal, or made now and recorded with the next commit. */
-  passing(name: string, type: string, make: (key: string) => string): { readonly key: string; readonly json: string } {
+  /**
+   * A value that the code asks for in passing: from the journal, or made now and recorded with the next commit. `fresh` says which:
+   * a fork asks again for what its journal has, and must not do again what goes with it.
+   */
+  passing(name: string, type: string, make: (key: string) => string): Passed {
     this.checkOpen(name);
     const count = (this.#uses.get(`${type}:${name}`) ?? 0) + 1;
     this.#uses.set(`${type}:${name}`, count);
     const key = keyOfUse(name, count);
-    if (!this.recording) return { key, json: this.#recordedPassing(key, type) };
+    if (!this.recording) return { key, json: this.#recordedPassing(key, type), fresh: false };
     const json = make(key);
     this.#record({ key, type, result: { kind: 'value', json } });
-    return { key, json };
+    return { key, json, fresh: true };
   }
 
   /** Whether the run reaches this point first with the code that asks. */
@@ -163,11 +174,6 @@ export class Execution {
     if (fresh) this.#record({ key: id, type: '$patched', result: { kind: 'value', json: 'true' } });
     this.#uses.set(`$patched:${id}`, marked || fresh ? 1 : 0);
     return marked || fresh;
-  }
-
-  /** Documents to write with what was just recorded; not on replay. */
-  effect(writes: () => readonly Write[]): void {
-    if (this.recording) this.effects.push(...writes());
   }
 
   /** True when the code is past what the journal has, and what it does is new. */

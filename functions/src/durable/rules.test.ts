@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { paths } from '../model/paths.ts';
 import { createTestKit } from '../testing/test-kit.ts';
 import { defineWorkflow } from './api.ts';
 import type { StepApi } from './api.ts';
 import { WorkflowRegistry } from './define-workflow.ts';
+import { forkRun } from './fork.ts';
 
 const running = (run: (step: StepApi) => unknown) => defineWorkflow({ id: 'code', run: ({ step }) => run(step) });
 
@@ -220,6 +222,27 @@ describe('start and end', () => {
       ['sent', 'packed', 86_400_000],
     ]);
     expect(stored('alerts').map(({ kind, businessState }) => [kind, businessState])).toEqual([['state_overdue', 'packed']]);
+  });
+
+  test('a fork begins in the business state that its run had come to', async () => {
+    const workflow = defineWorkflow({
+      id: 'states',
+      states: { initial: 'new', transitions: { new: ['packed'], packed: ['sent'] } },
+      async run({ step }) {
+        step.setState('packed');
+        await step.sleep('send', '3h');
+        step.setState('sent');
+      },
+    });
+    const kit = createTestKit({ workflows: [workflow] });
+    const run = await kit.start(workflow, null);
+    await kit.advance('3h');
+    const ref = { accountId: kit.accountId, runId: run.runId };
+    const { runId } = await forkRun(kit.planner.replayer, kit.runtime, ref, { by: { kind: 'user', id: 'operator' }, from: 'send' });
+    await kit.host.settle();
+    expect(kit.document(paths.run(kit.accountId, runId))).toMatchObject({ status: 'running', businessState: 'packed' });
+    const states = [...kit.host.store.all()].filter(({ path }) => path.includes(`/runs/${runId}/states/`));
+    expect(states.map(({ data }) => [data['from'], data['state']])).toEqual([[undefined, 'packed']]);
   });
 
   test('a paused run begins nothing; resumed, it goes on', async () => {

@@ -6,7 +6,6 @@ import { changedState } from '../ledger/business-states.ts';
 import { runSource } from '../ledger/event-match.ts';
 import { eventRecord } from '../ledger/events.ts';
 import { storePayload } from '../ledger/payloads.ts';
-import type { Write } from '../ledger/store.ts';
 import { KilnError } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import { idempotencyKey } from '../runner/perform.ts';
@@ -165,26 +164,25 @@ function sendEvent(execution: Execution, name: string, { event, key, runId, payl
   const text = canonicalJson(payload);
   const recorded = execution.passing(name, '$send', (entryKey) => canonicalJson({ eventId: digest(`${run.id}/${entryKey}`).slice(0, 32) }));
   const { eventId } = parseJson(recorded.json) as { eventId: string };
-  execution.effect((): readonly Write[] => {
-    const stored = storePayload({ accountId: run.accountId, runId: eventId }, '$event', text);
-    const sent = {
-      eventId,
-      name: event,
-      payload,
-      source: runSource(run.id),
-      ...(key === undefined ? {} : { key }),
-      ...(runId === undefined ? {} : { runId }),
-    };
-    // `set`: the commit may be repeated after its answer was lost; the id makes it the same event.
-    return [
-      {
-        op: 'set',
-        path: paths.event(run.accountId, eventId),
-        data: eventRecord(run.accountId, sent, stored.payload, execution.sources.now()),
-      },
-      ...stored.writes,
-    ];
-  });
+  if (!recorded.fresh) return { eventId };
+  const stored = storePayload({ accountId: run.accountId, runId: eventId }, '$event', text);
+  const sent = {
+    eventId,
+    name: event,
+    payload,
+    source: runSource(run.id),
+    ...(key === undefined ? {} : { key }),
+    ...(runId === undefined ? {} : { runId }),
+  };
+  // `set`: the commit may be repeated after its answer was lost; the id makes it the same event.
+  execution.effects.push(
+    {
+      op: 'set',
+      path: paths.event(run.accountId, eventId),
+      data: eventRecord(run.accountId, sent, stored.payload, execution.sources.now()),
+    },
+    ...stored.writes,
+  );
   return { eventId };
 }
 
@@ -199,16 +197,17 @@ function setState(execution: Execution, state: string): void {
       `the business state "${state}" may not follow "${before?.state ?? ''}"; allowed: ${allowed?.join(', ') ?? 'none'}`,
     );
   }
-  const { key, json } = execution.passing('state', '$state', () => canonicalJson({ state, at: execution.sources.now() }));
+  const { key, json, fresh } = execution.passing('state', '$state', () => canonicalJson({ state, at: execution.sources.now() }));
   const { at: since } = parseJson(json) as { at: number };
   execution.businessState = { state, since };
+  if (!fresh) {
+    execution.recordedState = state;
+    return;
+  }
   const changed = { states, state, from: before?.state, since: before?.since, stepKey: key };
+  const writes = changedState({ accountId: run.accountId, runId: run.id }, changed, since);
   // `set`, as the commit may be repeated after its answer was lost.
-  execution.effect(() =>
-    changedState({ accountId: run.accountId, runId: run.id }, changed, since).map((write) =>
-      write.op === 'create' ? { ...write, op: 'set' as const } : write,
-    ),
-  );
+  execution.effects.push(...writes.map((write) => (write.op === 'create' ? { ...write, op: 'set' as const } : write)));
 }
 
 function race<B extends Readonly<Record<string, Promise<unknown>>>>(execution: Execution, branches: B): Promise<Winner<B>> {

@@ -451,6 +451,30 @@ describe('time', () => {
     expect(new Date((await step())?.wakeAt ?? 0).toISOString()).toBe('2027-01-15T17:00:00.000Z');
   });
 
+  test('counted in business hours of a time zone: reminder, escalation and deadline', async () => {
+    // START is Friday, 15 January 2027, three in the morning in New York; the office opens at 14:00 UTC.
+    await open({
+      deadline: '12h',
+      reminders: ['9h'],
+      escalation: [{ after: '10h', approvers: { users: ['bob'] } }],
+      approvers: { users: ['ada'] },
+      calendar: { timeZone: 'America/New_York' },
+    });
+    // Twelve hours: eight on Friday, four on Monday.
+    expect(new Date((await request()).deadlineAt).toISOString()).toBe('2027-01-18T18:00:00.000Z');
+    const reminded = (): number => notices().filter((notice) => JSON.stringify(notice).includes('Reminder: ')).length;
+    await host.advance(3 * DAY + 7 * HOUR - 1);
+    expect([reminded(), (await request()).level]).toEqual([0, 0]);
+    await host.advance(1);
+    expect([reminded(), (await request()).level]).toEqual([1, 0]);
+    await host.advance(HOUR);
+    expect(await request()).toMatchObject({ status: 'pending', level: 1 });
+    await host.advance(2 * HOUR - 1);
+    expect(await request()).toMatchObject({ status: 'pending' });
+    await host.advance(1);
+    expect(await request()).toMatchObject({ status: 'expired' });
+  });
+
   test('A6 a decision made before the deadline wins, although its trigger is lost and only the deadline comes', async () => {
     await open({ deadline: '1h' });
     await host.advance(HOUR - 1);

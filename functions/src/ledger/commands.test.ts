@@ -5,6 +5,8 @@ import { KilnError } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import { approvalRecordSchema } from '../model/approval.ts';
 import { defineAction } from '../steps/action-registry.ts';
+import { readSeries, TOTAL } from '../telemetry/metrics.ts';
+import { samplesOf } from '../telemetry/series.ts';
 import { ACCOUNT, member, Operations } from '../testing/operations.testing.ts';
 import { attendCommand } from './commands.ts';
 
@@ -141,6 +143,10 @@ describe('cancel', () => {
     expect(ops.states('r1')).toEqual({ x: 'cancelled' });
     const late = (await ops.history('r1')).find(({ kind }) => kind === 'late_result');
     expect(JSON.parse(late?.data ?? '{}')).toMatchObject({ stepKey: 'x', attempt: 1, outcome: 'succeeded', output: '{"charged":5}' });
+    const counted = samplesOf(await readSeries(ops.host.store, ACCOUNT, TOTAL)).filter(
+      ({ name }) => name === 'workflow_late_results_total',
+    );
+    expect(counted).toEqual([{ name: 'workflow_late_results_total', labels: { workflow: 'wf', outcome: 'succeeded' }, value: 1 }]);
   });
 
   test('a cancel that dies between two of its transactions is finished, and closed as done', async () => {

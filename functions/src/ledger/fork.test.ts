@@ -23,6 +23,7 @@ const work = defineAction({
   },
 });
 
+const HOUR = 3_600_000;
 const value = (id: string, what: Json, more: object = {}): object => ({ id, type: 'transform', value: what, ...more });
 const act = (id: string, what: string, more: object = {}): object => ({ id, type: 'action', action: 'work', inputs: { what }, ...more });
 const loop = (id: string, items: Json, steps: object[], more: object = {}): object => ({
@@ -86,6 +87,30 @@ describe('a fork', () => {
       ['command_fork', 'olga', { commandId: 'c1', stepKey: 'b', forkedTo: next }],
     ]);
     expect(ops.run(next)).toMatchObject({ forkedFrom: { runId: run, stepKey: 'b' }, startedBy: { kind: 'user', id: 'olga' } });
+  });
+
+  test('waits for its turn where the workflow limits how many run at once, and holds a place then', async () => {
+    await ops.publish('wf', { concurrency: { limit: 1 }, steps: [act('a', 'a'), { id: 'w', type: 'wait', for: '1h' }, act('b', 'b')] });
+    broken = (what) => what === '"b"';
+    const run = await ops.start('wf');
+    await ops.host.advance(HOUR);
+    expect(ops.run(run).status).toBe('failed');
+    broken = () => false;
+    const second = await ops.start('wf');
+    expect(ops.run(second).status).toBe('running');
+    const id = await ops.ask(run, 'fork', { stepKey: 'w' });
+    await ops.host.settle();
+    const waiting = ops.commandOf(run, id);
+    expect(waiting).toMatchObject({ status: 'pending', result: expect.stringContaining('concurrency is used up') as string });
+    expect(ops.docs('runs')).toHaveLength(2);
+    await ops.host.advance(HOUR);
+    await ops.reconcile();
+    const done = ops.commandOf(run, id);
+    expect(done).toMatchObject({ status: 'done' });
+    const fork = /Run (\S+)/.exec(done.result ?? '')?.[1] ?? '';
+    expect(ops.run(fork)).toMatchObject({ status: 'running', slots: [expect.any(String) as string] });
+    const third = await ops.start('wf');
+    expect(ops.run(third)).toMatchObject({ status: 'pending', queuedFor: 'concurrency' });
   });
 
   test('goes on with another version; one that lacks the step is refused', async () => {

@@ -4,6 +4,7 @@ import type { ErrorRecord } from '../model/errors.ts';
 import type { StepRecord } from '../model/step.ts';
 import { storePayload } from './payloads.ts';
 import type { Write } from './store.ts';
+import type { Outcome } from './transitions.ts';
 
 /** What members read instead. */
 export const HIDDEN = '(sensitive)';
@@ -33,4 +34,14 @@ export function shownError(record: StepRecord, error: ErrorRecord): { readonly e
   const { code, class: kind, retryAfterMs } = error;
   const shown = { code, class: kind, message: HIDDEN, data: { kept: `${stored.payload.partsId ?? ''}~0` } };
   return { error: { ...shown, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }, writes: stored.writes };
+}
+
+/** An end as everybody may see it. */
+export function shownEnd<E extends { readonly outcome: Outcome; readonly also?: readonly Write[] | undefined }>(
+  record: StepRecord,
+  end: E,
+): E {
+  if (end.outcome.kind !== 'failed') return end;
+  const { error, writes } = shownError(record, end.outcome.error);
+  return { ...end, outcome: { ...end.outcome, error }, also: [...(end.also ?? []), ...writes] };
 }

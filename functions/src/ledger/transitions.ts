@@ -18,7 +18,7 @@ import { dueField } from './due.ts';
 import { storePayload } from './payloads.ts';
 import type { StoredPayload } from './payloads.ts';
 import { completeRunWrites, failRunWrites } from './runs.ts';
-import { guardOf, outputGuard, shownError } from './sensitive.ts';
+import { guardOf, outputGuard, shownEnd, shownError } from './sensitive.ts';
 import { createNext, stepPath } from './steps.ts';
 import type { Held, Inherited } from './steps.ts';
 import { remove } from './store.ts';
@@ -283,14 +283,6 @@ async function endWrites(ledger: Ledger, held: Held, wanted: FinishOptions, tx: 
   }
   writes.push(...(options.also ?? []), ...(await nextWrites(continuation, inherited, { ...options, stored, ending: ending.record }, tx)));
   return writes;
-}
-
-/** The end as everybody may see it; what it says besides is kept for operators. */
-function shownEnd(record: StepRecord, options: FinishOptions): FinishOptions {
-  const { outcome } = options;
-  if (outcome.kind !== 'failed') return options;
-  const { error, writes } = shownError(record, outcome.error);
-  return { ...options, outcome: { ...outcome, error }, also: [...(options.also ?? []), ...writes] };
 }
 
 async function nextWrites(

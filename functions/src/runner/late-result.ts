@@ -2,6 +2,10 @@ import { digest } from '../engine/json.ts';
 import { appendHistory } from '../ledger/history.ts';
 import { heldStep, stepPath } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
+import type { StepRecord } from '../model/step.ts';
+import { addSeries } from '../telemetry/metrics.ts';
+import { count } from '../telemetry/series.ts';
+import type { Series } from '../telemetry/series.ts';
 import type { AttemptOutcome } from './attempt.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -30,11 +34,19 @@ export async function recordLateResult(runtime: Runtime, { record }: Held, outco
       attempt,
       ...(outcome.kind === 'succeeded' ? outputFacts(outcome.output, shows) : { outcome: 'failed', code: outcome.error.code }),
     };
-    for (const write of await appendHistory(tx, record, [{ kind: 'late_result', by: 'system', text, data }], runtime.clock.now()))
-      tx.write(write);
+    const now = runtime.clock.now();
+    const history = await appendHistory(tx, record, [{ kind: 'late_result', by: 'system', text, data }], now);
+    const counted = await addSeries(tx, { accountId: record.accountId, shardKey: record.runId, at: now }, seriesOf(record, outcome), now);
+    for (const write of [...history, ...counted]) tx.write(write);
     return true;
   });
   if (late) runtime.observe({ kind: 'late_result', step: record });
+}
+
+function seriesOf({ workflowId: workflow }: StepRecord, { kind }: AttemptOutcome): Series {
+  const series: Series = new Map();
+  count(series, 'workflow_late_results_total', { workflow, outcome: kind === 'succeeded' ? 'succeeded' : 'failed' });
+  return series;
 }
 
 function outputFacts(output: string, shows: boolean): object {

@@ -94,9 +94,19 @@ export function withPlaces(writes: readonly Write[], runPath: string, turn: Extr
   return [...marked, ...turn.places.map((place) => place.write)];
 }
 
-/** The same writes, with more fields in the update of the run. */
+/** The same for a run that is created under way. */
+export function createdWithPlaces(
+  writes: readonly Write[],
+  runPath: string,
+  { places, held }: Extract<Turn, { kind: 'now' }>,
+): readonly Write[] {
+  const marked = held.length === 0 ? writes : amended(writes, runPath, { slots: held });
+  return [...marked, ...places.map((place) => place.write)];
+}
+
+/** The same writes, with more fields where the run is written. */
 export function amended(writes: readonly Write[], runPath: string, fields: object): readonly Write[] {
   return writes.map((write) =>
-    write.op === 'update' && write.path === runPath ? { ...write, data: { ...write.data, ...fields } } : write,
+    (write.op === 'update' || write.op === 'create') && write.path === runPath ? { ...write, data: { ...write.data, ...fields } } : write,
   );
 }

@@ -67,6 +67,11 @@ export const families = {
     labels: ['workflow'],
     help: 'Effects that were asked for again and not repeated.',
   },
+  workflow_late_results_total: {
+    type: 'counter',
+    labels: ['workflow', 'outcome'],
+    help: 'Attempts that ended after their step had been taken from them; nothing of them was applied.',
+  },
   workflow_exceptions_total: {
     type: 'counter',
     labels: ['workflow', 'cause', 'code'],

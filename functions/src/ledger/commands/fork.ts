@@ -8,6 +8,7 @@ import { runRecordSchema } from '../../model/run.ts';
 import type { RunRecord } from '../../model/run.ts';
 import { stepRecordSchema } from '../../model/step.ts';
 import type { StepRecord } from '../../model/step.ts';
+import { createdWithPlaces, turnOf } from '../../runner/queue.ts';
 import { inputSecrecy } from '../../runner/input-secrecy.ts';
 import { preflightRun } from '../../runner/preflight-run.ts';
 import { prepareFork, writeAhead } from '../fork.ts';
@@ -16,7 +17,7 @@ import { loadPayload, storePayload } from '../payloads.ts';
 import { guardOf } from '../sensitive.ts';
 import { StoreConflict } from '../store.ts';
 import type { Write } from '../store.ts';
-import { argumentOf, carryOut } from './order.ts';
+import { argumentOf, carryOut, putOff } from './order.ts';
 import type { Order } from './order.ts';
 
 const forkArgument = z.strictObject({ version: z.number().int().positive().optional(), input: z.json().optional() });
@@ -98,7 +99,10 @@ async function goOn(
   const runId = forkedId(order);
   const pinned = await pinnedVersion(order, run, version);
   const index = await runtime.definitions.get(ref.accountId, run.workflowId, pinned.version);
-  await checkFirst(order, { ...run, ...pinned });
+  const input = parseJson(await loadPayload(runtime.store, run, run.input));
+  await checkFirst(order, { ...run, ...pinned }, input);
+  const turn = await turnOf(runtime, { ...run, ...pinned, runId }, index.definition, input);
+  if (turn.kind === 'later') return putOff(order, turn);
   const prepared = await prepareFork(runtime.store, { run, index, pinned, from: step, by: command.by, runId, now: runtime.clock.now() });
   const { begun, kept } = prepared.plan;
   if (begun.length === 0) throw new KilnError('command.refused', 'there is nothing to do again; choose the step to go on from');
@@ -112,15 +116,15 @@ async function goOn(
     const where = places.length > 3 ? `${places.slice(0, 3).join(', ')} and ${places.length - 3} more` : places.join(', ');
     return Promise.resolve({
       result: `Run ${runId} goes on from ${where}; ${kept.length} step(s) are kept`,
-      writes: last,
+      writes: createdWithPlaces(last, paths.run(ref.accountId, runId), turn),
       data: { forkedTo: runId },
     });
   });
 }
 
 /** What would reject a new run of that version rejects the fork. */
-async function checkFirst({ runtime }: Order, run: RunRecord): Promise<void> {
-  const problems = await preflightRun(runtime, run, parseJson(await loadPayload(runtime.store, run, run.input)));
+async function checkFirst({ runtime }: Order, run: RunRecord, input: Json): Promise<void> {
+  const problems = await preflightRun(runtime, run, input);
   if (problems.length === 0) return;
   const first = problems.slice(0, 3).map(({ path, message }) => `${path === '' ? '' : `${path}: `}${message}`);
   throw new KilnError('command.refused', `version ${run.version} has ${problems.length} problem(s): ${first.join('; ')}`);

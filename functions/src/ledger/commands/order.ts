@@ -8,6 +8,7 @@ import type { RunRef } from '../../model/paths.ts';
 import { runRecordSchema } from '../../model/run.ts';
 import type { RunRecord } from '../../model/run.ts';
 import type { Runtime } from '../../runner/runtime.ts';
+import { dueField } from '../due.ts';
 import { appendHistory } from '../history.ts';
 import type { Happening } from '../history.ts';
 import { heldStep } from '../steps.ts';
@@ -111,6 +112,23 @@ function happeningOf({ command, commandId }: Order, result: string, data: object
     text: `${result}. Reason: ${reason}`,
     data: { commandId, ...(stepKey === undefined ? {} : { stepKey }), ...data },
   };
+}
+
+/** What was asked would go past the workflow's own limits: it is carried out when its turn comes. */
+export async function putOff(
+  { runtime, ref, commandId }: Order,
+  { limit, at }: { readonly limit: string; readonly at: number },
+): Promise<void> {
+  const path = paths.command(ref.accountId, ref.runId, commandId);
+  await runtime.store.transaction(async (tx) => {
+    const { docs } = await tx.get([path]);
+    if (docs[0]?.data['status'] !== 'pending') return;
+    tx.write({
+      op: 'update',
+      path,
+      data: { result: `Waits for its turn: the workflow's ${limit} is used up`, due: dueField(ref.runId, at) },
+    });
+  });
 }
 
 /** What was asked is not done. It is written down all the same: who tried what is a part of the history. */
