@@ -18,6 +18,7 @@ test.each([
   ['a wait without a time', { state: 'waiting', wait: { kind: 'children' } }, { kind: 'nothing' }],
   ['a timer that rings early', { state: 'waiting', wakeAt: NOW + 1, wait: { kind: 'timer' } }, { kind: 'early', at: NOW + 1 }],
   ['a timer at its very time', { state: 'waiting', wakeAt: NOW, wait: { kind: 'timer' } }, { kind: 'wake' }],
+  ['a time of nobody knows what', { state: 'waiting', wakeAt: NOW }, { kind: 'wake' }],
   ['a timer of a paused run', { state: 'waiting', gate: 'paused', wakeAt: NOW, wait: { kind: 'timer' } }, { kind: 'wake' }],
   ['the next attempt', { state: 'waiting', wakeAt: NOW, wait: { kind: 'retry' } }, { kind: 'wake' }],
   ['the next attempt of a paused run', { state: 'waiting', gate: 'paused', wakeAt: NOW, wait: { kind: 'retry' } }, { kind: 'nothing' }],
