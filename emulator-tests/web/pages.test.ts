@@ -121,7 +121,7 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
       const reads = Number(await page.locator('html').getAttribute('data-documents-read'));
       console.info(`${name}: ${reads} documents read`);
       expect(reads).toBeLessThanOrEqual(budget);
-      await page.screenshot({ path: join(ROOT, 'docs', 'screenshots', `${name}-${scheme}.png`) });
+      await page.screenshot({ path: join(ROOT, 'docs', 'screenshots', `${name}-${scheme}.png`), fullPage: name === 'numbers' });
     },
   );
 });

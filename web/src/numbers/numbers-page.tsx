@@ -84,8 +84,8 @@ function Shown({ figures, workflow }: ShownProps): ReactNode {
       <RunsChart days={days} />
       <div className={styles['three']}>
         <DayLine title={charts.duration} days={days} of="meanMinutes" label={t.numbers.mean} color="--bar-run" say={minutes} />
-        <DayLine title={charts.humanWait} days={days} of="humanWaitMinutes" label={t.numbers.mean} color="--bar-idle" say={minutes} />
-        <DayLine title={charts.cost} days={days} of="costUsd" label={words.cost} color="--bar-wait" say={(value) => format.money(value)} />
+        <DayLine title={charts.humanWait} days={days} of="humanWaitMinutes" label={t.numbers.mean} color="--bar-wait" say={minutes} />
+        <DayLine title={charts.cost} days={days} of="costUsd" label={words.cost} color="--bar-run" say={(value) => format.money(value)} />
       </div>
       <SlowestSteps steps={figures.slowest} />
       <div className={styles['two']}>
