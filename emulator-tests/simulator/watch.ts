@@ -6,6 +6,7 @@ import { isLive } from '../../functions/src/model/step.ts';
 import type { StepRecord } from '../../functions/src/model/step.ts';
 import type { ApprovalRecord } from '../../functions/src/model/approval.ts';
 import type { Query, Snapshot, Write } from '../../functions/src/ledger/store.ts';
+import { mayFollowEnd, mayFollowStep } from './after-end.ts';
 import { checkApproval } from './watch-approvals.ts';
 import { Violation } from './violation.ts';
 import type { Invariant } from './violation.ts';
@@ -74,7 +75,9 @@ export class Watch {
       if (run === undefined) continue;
       this.writesOf.set(run, (this.writesOf.get(run) ?? 0) + 1);
       const before = this.#known.get(run) as RunRecord | undefined;
-      if (before !== undefined && terminalRunStatuses.has(before.status)) ended.add(run);
+      // Undoing by command begins in the commit in which the run is no longer ended.
+      const undone = this.#world.store.peek(run)?.data['status'] === 'compensating';
+      if (before !== undefined && terminalRunStatuses.has(before.status) && !undone) ended.add(run);
     }
     const ordered = paths.some((path) => path.includes('/commands/') && this.#world.store.peek(path)?.data['status'] === 'done');
     for (const path of paths) this.#look(invocation, path, ended.has(runPathOf(path) ?? ''), ordered);
@@ -131,7 +134,7 @@ export class Watch {
   #run({ path, before, after }: Change<RunRecord>): void {
     const { counters } = this.#world;
     if (before !== undefined && terminalRunStatuses.has(before.status)) {
-      if (JSON.stringify(before) !== JSON.stringify(after)) {
+      if (!mayFollowEnd(before, after)) {
         this.broken('a terminal run never changes', `${path} was ${before.status}: ${difference(before, after)}`);
       }
       return;
@@ -169,7 +172,7 @@ export class Watch {
       return;
     }
     if (!isLive(before.state)) {
-      if (JSON.stringify(before) !== JSON.stringify(after)) {
+      if (!mayFollowStep(before, after)) {
         this.broken('a terminal step never changes', `${path} was ${before.state}: ${difference(before, after)}`);
       }
       return;
