@@ -114,6 +114,18 @@ describe('agreement', () => {
     expect(tally([three({ quorum: 2 })], 'veto', forAll)).toMatchObject({ kind: 'open' });
   });
 
+  test('of somebody who also stands in for people elsewhere counts here', () => {
+    expect(tally([three('any')], 'veto', [ballot('a', 'approve', { seats: ['a', 'z'] })])).toMatchObject({ kind: 'decided', by: ['a'] });
+  });
+
+  test('is refused by the majority of those who do not abstain', () => {
+    const five = panel({ quorum: 3 }, 'a', 'b', 'c', 'd', 'e');
+    const votes = [ballot('a', 'abstain'), ballot('b', 'reject'), ballot('c', 'reject')];
+    expect(tally([five], 'majority', votes)).toEqual({ kind: 'open', stuck: false });
+    const decided = { kind: 'decided', outcome: 'reject', choice: '', by: ['b', 'c'] };
+    expect(tally([five], 'majority', [...votes, ballot('d', 'abstain')])).toEqual(decided);
+  });
+
   test('of people who are not on the panel does not count', () => {
     expect(tally([three('any')], 'veto', [ballot('z', 'approve'), ballot('y', 'reject')])).toEqual({ kind: 'open', stuck: false });
   });
