@@ -6,7 +6,7 @@ import type { Agenda, ApprovalRecord, Panel, VerdictRecord } from '../model/appr
 import { memberRecordSchema, MEMBERS_MAX } from '../model/member.ts';
 import type { MemberRecord } from '../model/member.ts';
 import { paths } from '../model/paths.ts';
-import { historyHead } from './history.ts';
+import { historyReads } from './history.ts';
 import { loadPayload } from './payloads.ts';
 import { heldStep } from './steps.ts';
 import type { Held } from './steps.ts';
@@ -54,7 +54,7 @@ export async function readApproval(tx: Transaction, ref: ApprovalRef): Promise<L
     stepPath,
     ...answerPaths(approval, uids),
     ...peopleOf(approval, panels, ref.uid === undefined ? [] : [ref.uid]).map((uid) => paths.member(accountId, uid)),
-    historyHead(approval),
+    ...historyReads(approval),
   ]);
   const { submitted, verdicts } = await readAnswers(tx, approval, uids);
   const judged = new Set(verdicts.map((verdict) => verdict.by));

@@ -46,6 +46,26 @@ export function firstEntry({ accountId, runId }: RunRef, happening: Happening, a
   return { op: 'create', path: paths.history(accountId, runId, entryId(1)), data: { ...entry } };
 }
 
+/** Somebody who changes what an account works with. */
+export interface Actor {
+  readonly accountId: string;
+  readonly uid: string;
+}
+
+/** Writes with a line about them in the account's audit, in one commit. `change` reads through `tx`. */
+export async function changeAudited(
+  { store, clock }: { readonly store: Pick<Store, 'transaction'>; readonly clock: { now(): number } },
+  actor: Actor,
+  happening: Omit<Happening, 'by'>,
+  change: (tx: Transaction) => Promise<readonly Write[]> | readonly Write[],
+): Promise<void> {
+  await store.transaction(async (tx) => {
+    const writes = await change(tx);
+    const audit = await appendAudit(tx, actor.accountId, [{ ...happening, by: actor.uid }], clock.now());
+    for (const write of [...writes, ...audit]) tx.write(write);
+  });
+}
+
 async function append(
   tx: Transaction,
   collection: string,
@@ -74,8 +94,9 @@ async function loneEntry(tx: Transaction, collection: string): Promise<KnownHead
 }
 
 /** What `appendHistory` reads: for who wants to read it together with other documents. */
-export function historyHead({ accountId, runId }: RunRef): string {
-  return `${paths.historyOf(accountId, runId)}/${HEAD}`;
+export function historyReads({ accountId, runId }: RunRef): readonly string[] {
+  const collection = paths.historyOf(accountId, runId);
+  return [`${collection}/${HEAD}`, `${collection}/${entryId(1)}`];
 }
 
 const headSchema = z.strictObject({

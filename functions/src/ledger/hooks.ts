@@ -7,17 +7,14 @@ import type { HookRecord } from '../model/hook.ts';
 import { idPattern, paths } from '../model/paths.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { webhookSchemeSchema } from '../services/webhooks/verify.ts';
+import { changeAudited } from './history.ts';
+import type { Actor } from './history.ts';
 
 export const putHookInput = hookRecordSchema.omit({ v: true, accountId: true }).extend({
   hookId: z.string().regex(idPattern),
   scheme: webhookSchemeSchema,
   active: z.boolean().default(true),
 });
-
-interface Actor {
-  readonly accountId: string;
-  readonly uid: string;
-}
 
 /** Adds an address for webhooks or changes it. Its keys are names of secrets; they have to be configured. */
 export async function putHook(runtime: Runtime, actor: Actor, given: z.infer<typeof putHookInput>): Promise<HookRecord> {
@@ -41,10 +38,18 @@ export async function putHook(runtime: Runtime, actor: Actor, given: z.infer<typ
   const [problem] = given.target.kind === 'event' && given.target.key !== undefined ? templatesIn(given.target.key).problems : [];
   if (problem !== undefined) throw new KilnError(problem.code, problem.message);
   const record = hookRecordSchema.parse({ v: 1, accountId: actor.accountId, ...given });
-  await runtime.store.commit([{ op: 'set', path: paths.hook(actor.accountId, given.hookId), data: record }]);
+  const does = given.target.kind === 'start' ? `starts ${given.target.workflowId}` : `becomes the event ${given.target.name}`;
+  const text = `${actor.uid} set the webhook "${given.hookId}": what it takes ${does}`;
+  const data = { hookId: given.hookId, scheme: given.scheme.kind, keys: given.keys };
+  await changeAudited(runtime, actor, { kind: 'hook_set', text, data }, () => [
+    { op: 'set', path: paths.hook(actor.accountId, given.hookId), data: record },
+  ]);
   return record;
 }
 
 export async function deleteHook(runtime: Runtime, actor: Actor, hookId: string): Promise<void> {
-  await runtime.store.commit([{ op: 'delete', path: paths.hook(actor.accountId, hookId) }]);
+  const text = `${actor.uid} deleted the webhook "${hookId}"`;
+  await changeAudited(runtime, actor, { kind: 'hook_deleted', text, data: { hookId } }, () => [
+    { op: 'delete', path: paths.hook(actor.accountId, hookId) },
+  ]);
 }

@@ -5,6 +5,8 @@ import type { SlotRecord } from '../model/limit.ts';
 import { paths } from '../model/paths.ts';
 import { runRecordSchema, terminalRunStatuses } from '../model/run.ts';
 import type { DatabaseClock } from './clock.ts';
+import { changeAudited } from './history.ts';
+import type { Actor } from './history.ts';
 import { StoreConflict } from './store.ts';
 import type { Snapshot, Store, Write } from './store.ts';
 
@@ -184,14 +186,16 @@ export const putLimitsInput = z.strictObject({
 
 /** Sets the account's limits; they hold within half a minute. */
 export async function putLimits(
-  { store }: Pick<Limiter, 'store'>,
-  { accountId }: { readonly accountId: string },
+  runtime: Pick<Limiter, 'store' | 'clock'>,
+  actor: Actor,
   { limits }: z.infer<typeof putLimitsInput>,
 ): Promise<void> {
+  const { accountId } = actor;
   const path = paths.account(accountId);
-  await store.transaction(async (tx) => {
+  const said = Object.entries(limits).map(([name, limit]) => `${name} ${limit}`);
+  const text = `${actor.uid} set what may run at once: ${said.join(', ') || 'the defaults'}`;
+  await changeAudited(runtime, actor, { kind: 'limits_set', text, data: { limits } }, async (tx) => {
     const { docs } = await tx.get([path]);
-    if (docs[0] === undefined) tx.write({ op: 'create', path, data: { v: 1, accountId, limits } });
-    else tx.write({ op: 'update', path, data: { limits } });
+    return docs[0] === undefined ? [{ op: 'create', path, data: { v: 1, accountId, limits } }] : [{ op: 'update', path, data: { limits } }];
   });
 }

@@ -8,6 +8,8 @@ import { CallSecrets } from '../runner/call-secrets.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import type { McpTool } from '../services/mcp/tools.ts';
 import type { McpServers, SecretFiller } from '../steps/step-type.ts';
+import { changeAudited } from './history.ts';
+import type { Actor } from './history.ts';
 import type { Store } from './store.ts';
 
 const LIST_TIMEOUT_MS = 20_000;
@@ -37,11 +39,6 @@ export const putServerInput = z.strictObject({
   negotiate: z.boolean().optional(),
 });
 
-interface Actor {
-  readonly accountId: string;
-  readonly uid: string;
-}
-
 /** Adds a server or changes it. Another address is another server: nothing of it is approved then. */
 export async function putMcpServer(runtime: Runtime, actor: Actor, given: z.infer<typeof putServerInput>): Promise<McpServerRecord> {
   for (const [name, value] of Object.entries(given.secretHeaders ?? {})) {
@@ -54,10 +51,13 @@ export async function putMcpServer(runtime: Runtime, actor: Actor, given: z.infe
   if (runtime.services.http === undefined) throw new KilnError('request.invalid', 'this deployment makes no outgoing calls');
   runtime.services.http.check(given.url);
   const path = paths.mcpServer(actor.accountId, given.serverId);
-  return runtime.store.transaction(async (tx) => {
+  const { serverId, url } = given;
+  const text = `${actor.uid} set the tool server "${serverId}" at ${url}`;
+  let record: McpServerRecord | undefined;
+  await changeAudited(runtime, actor, { kind: 'tool_server_set', text, data: { serverId, url } }, async (tx) => {
     const { docs } = await tx.get([path]);
     const before = docs[0] === undefined ? undefined : mcpServerRecordSchema.parse(docs[0].data);
-    const record: McpServerRecord = {
+    record = {
       v: 1,
       ...given,
       accountId: actor.accountId,
@@ -65,13 +65,17 @@ export async function putMcpServer(runtime: Runtime, actor: Actor, given: z.infe
       updatedAt: runtime.clock.now(),
       updatedBy: actor.uid,
     };
-    tx.write({ op: 'set', path, data: record });
-    return record;
+    return [{ op: 'set', path, data: record }];
   });
+  if (record === undefined) throw new KilnError('internal', 'the server was not written');
+  return record;
 }
 
 export async function deleteMcpServer(runtime: Runtime, actor: Actor, serverId: string): Promise<void> {
-  await runtime.store.commit([{ op: 'delete', path: paths.mcpServer(actor.accountId, serverId) }]);
+  const text = `${actor.uid} deleted the tool server "${serverId}"`;
+  await changeAudited(runtime, actor, { kind: 'tool_server_deleted', text, data: { serverId } }, () => [
+    { op: 'delete', path: paths.mcpServer(actor.accountId, serverId) },
+  ]);
 }
 
 export async function listMcpServers(runtime: Runtime, accountId: string): Promise<readonly McpServerRecord[]> {
@@ -100,12 +104,14 @@ export const approveToolsInput = z.strictObject({
 /** Pins tools as they were seen. The hash comes from the person's page, so what changed in between is not approved unseen. */
 export async function approveMcpTools(runtime: Runtime, actor: Actor, given: z.infer<typeof approveToolsInput>): Promise<void> {
   const path = paths.mcpServer(actor.accountId, given.serverId);
-  await runtime.store.transaction(async (tx) => {
+  const { serverId, tools } = given;
+  const text = `${actor.uid} approved tools of "${serverId}" as they describe themselves: ${Object.keys(tools).join(', ')}`;
+  await changeAudited(runtime, actor, { kind: 'tools_approved', text, data: { serverId, tools } }, async (tx) => {
     const { docs } = await tx.get([path]);
     if (docs[0] === undefined) throw new KilnError('mcp.server_missing', `there is no server "${given.serverId}" in this account`);
     const record = mcpServerRecordSchema.parse(docs[0].data);
     const toolHashes = { ...record.toolHashes, ...given.tools };
-    tx.write({ op: 'update', path, data: { toolHashes, updatedAt: runtime.clock.now(), updatedBy: actor.uid } });
+    return [{ op: 'update', path, data: { toolHashes, updatedAt: runtime.clock.now(), updatedBy: actor.uid } }];
   });
 }
 

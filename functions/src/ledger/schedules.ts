@@ -11,6 +11,8 @@ import { startRun } from '../runner/runs.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { declarationOf, followDeclaration } from './declared-schedules.ts';
 import { dueField } from './due.ts';
+import { changeAudited } from './history.ts';
+import type { Actor } from './history.ts';
 import { remove, StoreConflict } from './store.ts';
 
 /** Occurrences started in one go; the rest follows when the schedule is looked at again. */
@@ -32,11 +34,6 @@ export const putScheduleInput = z.strictObject({
   active: z.boolean().default(true),
 });
 
-interface Actor {
-  readonly accountId: string;
-  readonly uid: string;
-}
-
 /** Adds a schedule or changes it. Its next occurrence is the first one from now on. One that code declares can be paused and eased. */
 export async function putSchedule(runtime: Runtime, actor: Actor, given: z.infer<typeof putScheduleInput>): Promise<ScheduleRecord> {
   const { scheduleId, workflowId, cron, timeZone, overlap, catchUp, active } = given;
@@ -46,14 +43,16 @@ export async function putSchedule(runtime: Runtime, actor: Actor, given: z.infer
   const jitterMs = parseDuration(given.jitter, 'jitter');
   if (jitterMs > JITTER_MAX_MS) throw new KilnError('schedule.invalid', 'a jitter is at most a day');
   const path = paths.schedule(actor.accountId, scheduleId);
-  return runtime.store.transaction(async (tx) => {
+  const text = `${actor.uid} set the schedule "${scheduleId}": ${workflowId} at ${cron} (${timeZone})${active ? '' : ', paused'}`;
+  let record: ScheduleRecord | undefined;
+  await changeAudited(runtime, actor, { kind: 'schedule_set', text, data: { scheduleId } }, async (tx) => {
     const { docs } = await tx.get([path]);
     const before = docs[0] === undefined ? undefined : scheduleRecordSchema.parse(docs[0].data);
     const same = before?.workflowId === workflowId && before.cron === cron && before.timeZone === timeZone && before.overlap === overlap;
     if (before?.declared === true && !same) throw ofTheCode(scheduleId);
     const now = runtime.clock.now();
     const nextAt = nextOccurrence(cron, timeZone, now);
-    const record: ScheduleRecord = {
+    record = {
       v: 1,
       accountId: actor.accountId,
       scheduleId,
@@ -73,9 +72,10 @@ export async function putSchedule(runtime: Runtime, actor: Actor, given: z.infer
       updatedAt: now,
       updatedBy: actor.uid,
     };
-    tx.write({ op: 'set', path, data: active ? { ...record, due: dueOf(record, nextAt) } : record });
-    return record;
+    return [{ op: 'set', path, data: active ? { ...record, due: dueOf(record, nextAt) } : record }];
   });
+  if (record === undefined) throw new KilnError('internal', 'the schedule was not written');
+  return record;
 }
 
 export async function deleteSchedule(runtime: Runtime, actor: Actor, scheduleId: string): Promise<void> {
@@ -83,7 +83,8 @@ export async function deleteSchedule(runtime: Runtime, actor: Actor, scheduleId:
   const { docs } = await runtime.store.get([path]);
   const declared = docs[0] !== undefined && scheduleRecordSchema.parse(docs[0].data).declared === true;
   if (declared && declarationOf(runtime, { accountId: actor.accountId, scheduleId }) !== undefined) throw ofTheCode(scheduleId);
-  await runtime.store.commit([{ op: 'delete', path }]);
+  const text = `${actor.uid} deleted the schedule "${scheduleId}"`;
+  await changeAudited(runtime, actor, { kind: 'schedule_deleted', text, data: { scheduleId } }, () => [{ op: 'delete', path }]);
 }
 
 function ofTheCode(scheduleId: string): KilnError {

@@ -4,7 +4,7 @@ import { acknowledgeAlert } from '../ledger/alerts.ts';
 import { cancelJob, startBulk } from '../ledger/bulk.ts';
 import { exportRun } from '../ledger/erase-run.ts';
 import { startErasure } from '../ledger/erasure.ts';
-import { appendAudit } from '../ledger/history.ts';
+import { changeAudited } from '../ledger/history.ts';
 import { markExported, retentionOf } from '../ledger/retention.ts';
 import { liveSteps } from '../ledger/runs.ts';
 import { searchRuns } from '../ledger/run-search.ts';
@@ -75,12 +75,10 @@ export const operatingOperations: Readonly<Record<string, Operation>> = {
       const { accountId, uid } = actor;
       const changed = Object.fromEntries(Object.entries(retentionInput.parse(data)).filter(([, value]) => value !== undefined));
       const next = retentionSchema.parse({ ...(await retentionOf(runtime.store, accountId)), ...changed });
-      await runtime.store.transaction(async (tx) => {
-        const text = `${uid} set how long runs are kept: ${JSON.stringify(changed)}`;
-        const audit = await appendAudit(tx, accountId, [{ kind: 'retention', by: uid, text }], runtime.clock.now());
-        for (const write of audit) tx.write(write);
-        tx.write({ op: 'set', path: paths.setting(accountId, 'retention'), data: next });
-      });
+      const text = `${uid} set how long runs are kept: ${JSON.stringify(changed)}`;
+      await changeAudited(runtime, actor, { kind: 'retention', text }, () => [
+        { op: 'set', path: paths.setting(accountId, 'retention'), data: next },
+      ]);
       return next;
     },
   },

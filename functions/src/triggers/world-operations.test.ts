@@ -4,6 +4,7 @@ import { StoredRecipes } from '../ledger/recipes.ts';
 import { effectRecordSchema } from '../model/effect.ts';
 import type { EffectRecord } from '../model/effect.ts';
 import type { Role } from '../model/member.ts';
+import { readHistory, verifyHistory } from '../ledger/history.ts';
 import { paths } from '../model/paths.ts';
 import { createGuard } from '../services/http/guard.ts';
 import { createHttpClient } from '../services/http/client.ts';
@@ -16,6 +17,7 @@ let kit: TestKit;
 beforeEach(() => {
   const guard = createGuard();
   kit = createTestKit({
+    definitions: { nightly: [{ id: 'x', type: 'transform', value: 1 }] },
     members: (['viewer', 'author', 'operator', 'admin'] as const).map((role) => person(role, { roles: [role] }, 'test')),
     services: {
       http: { ...createHttpClient(guard), check: (url) => guard.check(url) },
@@ -47,6 +49,25 @@ describe('operations', () => {
     await call('admin', 'limits.put', { limits: { llm: 3, crm: 1 } });
     expect(kit.document(paths.account('test'))).toMatchObject({ limits: { llm: 3, crm: 1 } });
     await expect(call('admin', 'limits.put', { limits: { 'no name': 3 } })).rejects.toMatchObject({ code: 'invalid-argument' });
+  });
+
+  test('what an admin changes stands in the audit, with who did it', async () => {
+    await call('admin', 'mcp.put', { serverId: 'browser', url: 'https://tools.example.com/mcp' });
+    await call('admin', 'mcp.approve', { serverId: 'browser', tools: { open: 'a'.repeat(64) } });
+    await call('admin', 'mcp.delete', { serverId: 'browser' });
+    await call('admin', 'limits.put', { limits: { llm: 4 } });
+    await call('operator', 'schedules.put', { scheduleId: 'night', workflowId: 'nightly', cron: '0 3 * * *', timeZone: 'UTC' });
+    await call('operator', 'schedules.delete', { scheduleId: 'night' });
+    const audit = await readHistory(kit.runtime.store, paths.audit('test'));
+    expect(verifyHistory(audit).ok).toBe(true);
+    expect(audit.map((entry) => [entry['kind'], entry['by']]).slice(-6)).toEqual([
+      ['tool_server_set', 'admin'],
+      ['tools_approved', 'admin'],
+      ['tool_server_deleted', 'admin'],
+      ['limits_set', 'admin'],
+      ['schedule_set', 'operator'],
+      ['schedule_deleted', 'operator'],
+    ]);
   });
 
   test('X6 an inner address is refused when it is saved: in steps, destinations and servers', async () => {
