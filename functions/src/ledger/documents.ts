@@ -49,7 +49,7 @@ export function plainData(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString();
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return plainInstance(value as DatabaseValue);
+  if (prototype !== Object.prototype && prototype !== null) return plainInstance(value);
   return Object.fromEntries(Object.entries(value).map(([field, inner]) => [field, plainData(inner)]));
 }
 
