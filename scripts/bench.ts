@@ -13,11 +13,14 @@ import { elsewhere } from '../emulator-tests/bench/prices.ts';
 import { web } from '../emulator-tests/bench/web.ts';
 import { Installation } from '../emulator-tests/installation.ts';
 import { FUNCTIONS, build } from './build/artifact.ts';
+import { peers } from './peers.ts';
 import { stopChildrenOnSignal } from './process/child.ts';
 import { ROOT } from './root.ts';
 
 /** Parts that share one installation on the host that acknowledges at once. */
-const parts: Readonly<Record<string, Part>> = { cost, latency, throughput, slope, fanout, approval };
+const parts: Readonly<Record<string, Part>> = { cost, latency, throughput, slope, fanout, approval, peers };
+/** Peers are installed from the network: they are measured only when named. */
+const NAMED_ONLY = 'peers';
 const others: Readonly<Record<string, () => PartResult | Promise<PartResult>>> = {
   stock,
   coldstart: async () => {
@@ -31,7 +34,7 @@ async function main(): Promise<void> {
   stopChildrenOnSignal();
   const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' }, save: { type: 'boolean' } } });
   const all = [...Object.keys(parts), ...Object.keys(others)];
-  const wanted = positionals.length === 0 ? all : positionals;
+  const wanted = positionals.length === 0 ? all.filter((name) => name !== NAMED_ONLY) : positionals;
   const unknown = wanted.filter((name) => !all.includes(name));
   if (unknown.length > 0) throw new Error(`There is no part "${unknown.join('", "')}". The parts: ${all.join(', ')}.`);
   process.env['METADATA_SERVER_DETECTION'] = 'none';
@@ -61,10 +64,10 @@ async function main(): Promise<void> {
   save(results, values);
 }
 
-function print({ title, rows }: PartResult): void {
+function print({ title, rows, notes = [] }: PartResult): void {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
   process.stdout.write(
-    `\n${title}\n${rows.map((row) => `  ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('   ')}`).join('\n')}\n`,
+    `\n${title}\n${rows.map((row) => `  ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('   ')}`).join('\n')}\n${notes.map((note) => `\n  ${note}\n`).join('')}`,
   );
 }
 
@@ -74,7 +77,7 @@ function save(results: readonly PartResult[], { json, save: keep }: { json?: str
   const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown CPU'}, Node ${process.version}`;
   if (json !== undefined) writeFileSync(json, `${JSON.stringify({ date, machine, figures }, undefined, 2)}\n`);
   if (keep !== true) return;
-  const table = ({ title, rows }: PartResult): string => {
+  const table = ({ title, rows, notes = [] }: PartResult): string => {
     const [head = [], ...body] = rows;
     return [
       `## ${title}`,
@@ -82,6 +85,7 @@ function save(results: readonly PartResult[], { json, save: keep }: { json?: str
       `| ${head.join(' | ')} |`,
       `|${head.map(() => '---').join('|')}|`,
       ...body.map((row) => `| ${row.join(' | ')} |`),
+      ...notes.flatMap((note) => ['', note]),
     ].join('\n');
   };
   const published = Object.entries(elsewhere).map(([name, usd]) => `| ${name} | $${String(usd)} |`);

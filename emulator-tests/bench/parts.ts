@@ -6,6 +6,8 @@ export interface PartResult {
   readonly title: string;
   readonly rows: readonly (readonly string[])[];
   readonly figures: Figures;
+  /** Paragraphs below the table. */
+  readonly notes?: readonly string[];
 }
 export type Part = (kiln: Installation) => Promise<PartResult>;
 
