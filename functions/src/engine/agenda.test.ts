@@ -48,6 +48,21 @@ describe('time that passed', () => {
     expect(passTime(agenda([90]), fail, 99)).toMatchObject({ expired: false });
   });
 
+  test('what is due at this very moment is due', () => {
+    expect(passTime(agenda([30], [50]), fail, 30)).toMatchObject({ remind: true, escalate: [], agenda: { reminders: [] } });
+    expect(passTime(agenda([], [50]), fail, 50)).toMatchObject({ escalate: [level(50)], agenda: { ladder: [] } });
+  });
+
+  test('before the deadline a level is asked without more time', () => {
+    expect(passTime(agenda([], [50]), escalate, 20)).toMatchObject({ escalate: [], deadlineAt: 100, agenda: { ladder: [level(50)] } });
+    expect(passTime(agenda([], [50]), escalate, 60)).toMatchObject({ escalate: [level(50)], deadlineAt: 100, expired: false });
+  });
+
+  test('a deadline that passes nothing on is one, whoever else could be asked', () => {
+    expect(passTime(agenda([], [500]), fail, 100)).toMatchObject({ escalate: [], deadlineAt: 100, expired: true });
+    expect(passTime(agenda([], [90, 500]), fail, 120)).toMatchObject({ escalate: [level(90)], deadlineAt: 100, expired: true });
+  });
+
   test('a deadline that passes it on asks the next level early and moves, once a level', () => {
     const first = passTime(agenda([], [500, 600]), escalate, 100);
     expect(first).toMatchObject({ escalate: [level(500)], deadlineAt: 200, expired: false, agenda: { ladder: [level(600)] } });
