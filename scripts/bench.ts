@@ -92,7 +92,7 @@ function save(results: readonly PartResult[], { json, save: keep }: { json?: str
   const text = [
     `# Benchmarks of ${date}`,
     '',
-    `Measured on ${machine}, Firestore emulator, events acknowledged at once. Ratios carry over; absolute times are this machine's.`,
+    `Measured on ${machine}, Firestore emulator, events acknowledged at once. Ratios to the floor carry over; absolute times are this machine's.`,
     ...results.flatMap((result) => ['', table(result)]),
     '',
     '## A million steps elsewhere, published prices',

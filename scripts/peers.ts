@@ -205,7 +205,7 @@ function notes(figures: Figures): string[] {
       return own === undefined || theirs === undefined ? [] : [`${(own / theirs).toFixed(2)} × ${name}'s`];
     }).join(', ');
   return [
-    `A step's time is from its beginning to the next one's: median of ${ROUNDS.short} runs of ${SHORT} steps, and of ${ROUNDS.long} runs of ${THOUSAND}, after ${ROUNDS.warm} to warm up. Steps/s: ${AT_ONCE} runs of ${SHORT} steps at once, from the first request to the last end, median of ${ROUNDS.rate}. The engines ran one after the other, so that "load", the machine's one-minute load average at the end of each, tells whether they had the same machine. Settings are the defaults, but for OpenWorkflow's worker, which takes ${AT_ONCE} runs at once. PostgreSQL, SQLite and Restate sync each step to this disk; the Firestore emulator, under the floor and Kiln, keeps documents in memory.`,
+    `A step's time is from its beginning to the next one's: median of ${ROUNDS.short} runs of ${SHORT} steps, and of ${ROUNDS.long} runs of ${THOUSAND}, after ${ROUNDS.warm} to warm up. Steps/s: ${AT_ONCE} runs of ${SHORT} steps at once, from the first request to the last end, median of ${ROUNDS.rate}. The engines ran one after the other, so that "load", the machine's one-minute load average at the end of each, tells whether they had the same machine. Settings are the defaults, but for OpenWorkflow's worker, which takes ${AT_ONCE} runs at once and is asked directly whether a run has ended, and for quieter logs. PostgreSQL, SQLite and Restate sync each step to this disk; the Firestore emulator, under the floor and Kiln, keeps documents in memory.`,
     ...(ratios('msPerStep') === ''
       ? []
       : [
