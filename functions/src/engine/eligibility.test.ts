@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Approvers, Panel } from '../model/approval.ts';
 import type { MemberRecord } from '../model/member.ts';
-import { authorityOf, fits, memberAt, possibleDeciders, presentDeciders, seatsOf } from './eligibility.ts';
+import { authorityOf, fits, groupsOf, memberAt, possibleDeciders, presentDeciders, seatsOf } from './eligibility.ts';
 
 const member = (uid: string, fields: Partial<MemberRecord> = {}): MemberRecord => ({
   v: 1,
@@ -45,6 +45,20 @@ describe('a rule', () => {
     expect(fits({ users: ['a'] }, 'a', member('a', { active: false }))).toBe(false);
   });
 
+  test('with groups seats whoever is in one of them', () => {
+    const quorum = {
+      groups: [
+        { name: 'money', approvers: { departments: ['finance'] }, min: 1 },
+        { name: 'law', approvers: { departments: ['legal'] }, min: 1 },
+      ],
+    };
+    const people = [member('a', { departments: ['finance'] }), member('b', { departments: ['legal', 'finance'] }), member('c')];
+    expect(people.map((one) => groupsOf(quorum, one.uid, one))).toEqual([['money'], ['money', 'law'], []]);
+    for (const other of ['any', 'all', { quorum: 2 }] as const) expect(groupsOf(other, 'a', member('a'))).toEqual([]);
+    expect(seatsOf({ approvers: { users: ['c'] }, quorum }, people, 0, open)).toEqual(['a', 'b', 'c']);
+    expect(seatsOf({ approvers: {}, quorum }, people, 0, open)).toEqual(['a', 'b']);
+  });
+
   test('gives seats in a fixed order, without the starter under four eyes', () => {
     const people = [member('s'), member('t'), member('b'), member('a')];
     expect(seatsOf(panelOf([]), people, 0, open)).toEqual(['a', 'b', 's', 't']);
@@ -71,6 +85,11 @@ describe('a member at a time', () => {
     [999, []],
   ])('%i is what the member was then', (at, roles) => {
     expect(memberAt(changed, at).roles).toEqual(roles);
+  });
+
+  test('is found however the earlier states are ordered', () => {
+    const turned = { ...changed, past: [...(changed.past ?? [])].reverse() };
+    expect([199, 299, 300].map((at) => memberAt(turned, at).roles)).toEqual([['approver'], ['viewer'], []]);
   });
 
   test('without changes is what the member is', () => {
@@ -113,6 +132,23 @@ describe('authority', () => {
 
   test('of somebody who came to fit after the panel was asked is none: a seat is given when asked', () => {
     expect(authorityOf('new', panels, byUid(member('new')), 150, open)).toMatchObject({ kind: 'none' });
+  });
+
+  test('of somebody who stands in for several names them in a fixed order, and never oneself', () => {
+    const several = byUid(
+      member('b', { delegation: away('z') }),
+      member('a', { delegation: away('z') }),
+      member('z', { delegation: away('z') }),
+    );
+    expect(authorityOf('z', [panelOf(['b', 'a', 'z'])], several, 150, open)).toEqual({ kind: 'may', own: true, others: ['a', 'b'] });
+  });
+
+  test('that was lost is told as lost, also where one of several panels had asked', () => {
+    const lost = byUid(member('a', { roles: [] }), member('b'));
+    expect(authorityOf('a', [panelOf(['b']), panelOf(['a'])], lost, 150, open)).toMatchObject({
+      kind: 'none',
+      reason: expect.stringContaining('no longer'),
+    });
   });
 
   test('does not pass on from stand-in to stand-in', () => {

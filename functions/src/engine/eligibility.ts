@@ -75,8 +75,8 @@ export function possibleDeciders(
   rule: FourEyes,
 ): readonly string[] {
   const found = new Set<string>();
-  for (const { panel, uid, member } of validSeats(panels, members, until.from)) {
-    if (fitsPanel(panel, uid, member)) found.add(uid);
+  for (const { uid, member } of validSeats(panels, members, until.from)) {
+    found.add(uid);
     const { delegation } = member;
     if (delegation === undefined || delegation.until <= until.from || delegation.from >= until.to) continue;
     if (members.get(delegation.to)?.active === true && mayAct(delegation.to, rule)) found.add(delegation.to);
