@@ -61,6 +61,15 @@ describe('the table of commands', () => {
     expect(allowed('running', record).sort()).toEqual(['cancel', 'pause', ...expected].sort());
   });
 
+  test.each(Object.entries(ofStep))('a step that is %s, in a paused run', (_name, [record, expected]) => {
+    expect(allowed('paused', record).sort()).toEqual(['cancel', 'fork', 'resume', ...expected].sort());
+  });
+
+  test('a step whose outcome is in doubt, in a run that is being undone or no longer fits its code', () => {
+    expect(allowed('compensating', step('unresolved'))).toEqual(['retry', 'skip', 'resolve']);
+    expect(allowed('diverged', step('unresolved')).sort()).toEqual(['cancel', 'fork', 'retry']);
+  });
+
   test('every state of a step is in the table', () => {
     expect([...new Set(Object.values(ofStep).map(([{ state }]) => state))].sort()).toEqual([...stepStates].sort());
   });
