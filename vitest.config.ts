@@ -9,6 +9,8 @@ export default defineConfig({
   test: {
     restoreMocks: true,
     unstubEnvs: true,
+    // What is waited for comes at once; on a machine that is busy it may come later.
+    expect: { poll: { timeout: 20_000 } },
     projects: [
       {
         extends: true,

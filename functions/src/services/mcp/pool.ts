@@ -97,6 +97,8 @@ export class McpPool implements McpClient {
     } catch (error) {
       this.#drop(key, slot);
       throw this.#failure(error, scope, limit, { sent: false }, true);
+    } finally {
+      void this.#rest(key, slot);
     }
   }
 
@@ -114,12 +116,14 @@ export class McpPool implements McpClient {
       slot = await this.#checkOut(key, server, limit);
       const tool = await this.#findTool(slot, call, limit);
       repeatable = call.idempotent === true || tool.annotations?.readOnlyHint === true || tool.annotations?.idempotentHint === true;
-      return toToolResult(await this.#perform(key, slot, tool, call, limit, progress));
+      return toToolResult(await this.#perform(slot, tool, call, limit, progress));
     } catch (error) {
       const failure = this.#failure(error, call, limit, progress, repeatable);
       // After anything but a clear answer the connection is not trusted again: the next call gets a fresh one.
       if (!failure.code.startsWith('mcp.')) this.#drop(key, slot);
       throw failure;
+    } finally {
+      void this.#rest(key, slot);
     }
   }
 
@@ -130,23 +134,19 @@ export class McpPool implements McpClient {
     await Promise.all(slots.map(closeSlot));
   }
 
-  async #perform(
-    key: string,
-    slot: Slot,
-    tool: Tool,
-    call: ToolCall,
-    limit: Deadline,
-    progress: { sent: boolean },
-  ): Promise<CallToolResult> {
+  async #perform(slot: Slot, tool: Tool, call: ToolCall, limit: Deadline, progress: { sent: boolean }): Promise<CallToolResult> {
     const connection = await slot.connection;
-    // Not idle while it works, however long that takes.
-    this.#keep(key, slot, limit.timeoutMs + this.#idleMs);
     try {
       return await connection.callTool(tool, call.args, limit.signal, limit.timeoutMs + 1_000, progress);
     } finally {
       connection.lastUsedAt = this.#now();
-      if (!connection.busy) this.#keep(key, slot, this.#idleMs);
     }
+  }
+
+  /** Idle from now on, unless somebody else uses it. */
+  async #rest(key: string, slot: Slot | undefined): Promise<void> {
+    const connection = await slot?.connection.catch(() => undefined);
+    if (slot !== undefined && connection?.busy === false) this.#keep(key, slot, this.#idleMs);
   }
 
   #keep(key: string, slot: Slot, ttl: number): void {
@@ -156,6 +156,9 @@ export class McpPool implements McpClient {
   async #checkOut(key: string, server: McpServer, limit: Deadline): Promise<Slot> {
     limit.signal.throwIfAborted();
     const existing = this.#slots.get(key);
+    // Not idle while it is used, however long that takes.
+    const ttl = limit.timeoutMs + this.#idleMs;
+    if (existing !== undefined) this.#keep(key, existing, ttl);
     if (existing !== undefined && (await abortable(this.#answers(existing), limit.signal))) return existing;
     // Another call may have replaced it while this one waited for a sign of life.
     const replacement = this.#slots.get(key);
@@ -163,7 +166,7 @@ export class McpPool implements McpClient {
     // Opened on nobody's behalf: a caller who gives up must not take the connection away from the others who wait for it.
     const slot: Slot = { connection: McpConnection.open(server, this.#fetch, CONNECT_MS, this.#now()), tools: undefined };
     slot.connection.catch(() => this.#drop(key, slot));
-    this.#slots.set(key, slot);
+    this.#slots.set(key, slot, { ttl });
     await abortable(slot.connection, limit.signal);
     return slot;
   }
