@@ -316,7 +316,7 @@ describe('deliveries that are doubled, late, early or lost', () => {
     const h = host({ wf: [{ id: 'slow', type: 'action', action: 'held' }] });
     const { runId } = await startRun(h.runtime, { accountId: account, workflowId: 'wf', input: {}, startedBy: { kind: 'user', id: 'u' } });
     const settled = h.settle();
-    await vi.waitFor(() => expect(stepsOf(h, runId)).toEqual({ slow: 'running' }));
+    await vi.waitFor(() => expect(stepsOf(h, runId)).toEqual({ slow: 'running' }), { timeout: 20_000 });
     const ref = { accountId: account, runId, key: 'slow' };
     await attend(h.runtime, ref, { kind: 'trigger' });
     await attend(h.runtime, ref, { kind: 'reconciler' });
@@ -333,14 +333,16 @@ describe('deliveries that are doubled, late, early or lost', () => {
     void h.settle();
     const ref = { accountId: account, runId, key: 'killed' };
     for (const attempts of [1, 2]) {
-      await vi.waitFor(() => expect(heldCalls).toHaveLength(attempts));
+      await vi.waitFor(() => expect(heldCalls).toHaveLength(attempts), { timeout: 20_000 });
       h.leap(10 * 60_000);
       await attend(h.runtime, ref, { kind: 'reconciler' });
       h.leap(60_000);
       // The next attempt begins, and never comes back either; nobody waits for it.
       void attend(h.runtime, ref, { kind: 'reconciler' });
     }
-    await vi.waitFor(() => expect(runOf(h, runId)).toMatchObject({ status: 'failed', error: { code: 'step.exceeds_limit' } }));
+    await vi.waitFor(() => expect(runOf(h, runId)).toMatchObject({ status: 'failed', error: { code: 'step.exceeds_limit' } }), {
+      timeout: 20_000,
+    });
   });
 
   test('R6 a wait whose doorbell was lost is woken by the reconciler', async () => {
