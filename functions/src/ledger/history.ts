@@ -52,17 +52,18 @@ export interface Actor {
   readonly uid: string;
 }
 
-/** Writes with a line about them in the account's audit, in one commit. `change` reads through `tx`. */
-export async function changeAudited(
+/** A transaction with a line about it in the account's audit. `change` reads, then writes, as in any transaction. */
+export function changeAudited<T>(
   { store, clock }: { readonly store: Pick<Store, 'transaction'>; readonly clock: { now(): number } },
   actor: Actor,
   happening: Omit<Happening, 'by'>,
-  change: (tx: Transaction) => Promise<readonly Write[]> | readonly Write[],
-): Promise<void> {
-  await store.transaction(async (tx) => {
-    const writes = await change(tx);
+  change: (tx: Transaction) => T | Promise<T>,
+): Promise<T> {
+  return store.transaction(async (tx) => {
     const audit = await appendAudit(tx, actor.accountId, [{ ...happening, by: actor.uid }], clock.now());
-    for (const write of [...writes, ...audit]) tx.write(write);
+    const result = await change(tx);
+    for (const write of audit) tx.write(write);
+    return result;
   });
 }
 

@@ -41,15 +41,15 @@ export async function putHook(runtime: Runtime, actor: Actor, given: z.infer<typ
   const does = given.target.kind === 'start' ? `starts ${given.target.workflowId}` : `becomes the event ${given.target.name}`;
   const text = `${actor.uid} set the webhook "${given.hookId}": what it takes ${does}`;
   const data = { hookId: given.hookId, scheme: given.scheme.kind, keys: given.keys };
-  await changeAudited(runtime, actor, { kind: 'hook_set', text, data }, () => [
-    { op: 'set', path: paths.hook(actor.accountId, given.hookId), data: record },
-  ]);
+  await changeAudited(runtime, actor, { kind: 'hook_set', text, data }, (tx) =>
+    tx.write({ op: 'set', path: paths.hook(actor.accountId, given.hookId), data: record }),
+  );
   return record;
 }
 
 export async function deleteHook(runtime: Runtime, actor: Actor, hookId: string): Promise<void> {
   const text = `${actor.uid} deleted the webhook "${hookId}"`;
-  await changeAudited(runtime, actor, { kind: 'hook_deleted', text, data: { hookId } }, () => [
-    { op: 'delete', path: paths.hook(actor.accountId, hookId) },
-  ]);
+  await changeAudited(runtime, actor, { kind: 'hook_deleted', text, data: { hookId } }, (tx) =>
+    tx.write({ op: 'delete', path: paths.hook(actor.accountId, hookId) }),
+  );
 }

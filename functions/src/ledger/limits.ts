@@ -196,6 +196,7 @@ export async function putLimits(
   const text = `${actor.uid} set what may run at once: ${said.join(', ') || 'the defaults'}`;
   await changeAudited(runtime, actor, { kind: 'limits_set', text, data: { limits } }, async (tx) => {
     const { docs } = await tx.get([path]);
-    return docs[0] === undefined ? [{ op: 'create', path, data: { v: 1, accountId, limits } }] : [{ op: 'update', path, data: { limits } }];
+    if (docs[0] === undefined) tx.write({ op: 'create', path, data: { v: 1, accountId, limits } });
+    else tx.write({ op: 'update', path, data: { limits } });
   });
 }

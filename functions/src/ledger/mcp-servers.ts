@@ -53,11 +53,10 @@ export async function putMcpServer(runtime: Runtime, actor: Actor, given: z.infe
   const path = paths.mcpServer(actor.accountId, given.serverId);
   const { serverId, url } = given;
   const text = `${actor.uid} set the tool server "${serverId}" at ${url}`;
-  let record: McpServerRecord | undefined;
-  await changeAudited(runtime, actor, { kind: 'tool_server_set', text, data: { serverId, url } }, async (tx) => {
+  return changeAudited(runtime, actor, { kind: 'tool_server_set', text, data: { serverId, url } }, async (tx) => {
     const { docs } = await tx.get([path]);
     const before = docs[0] === undefined ? undefined : mcpServerRecordSchema.parse(docs[0].data);
-    record = {
+    const record: McpServerRecord = {
       v: 1,
       ...given,
       accountId: actor.accountId,
@@ -65,17 +64,16 @@ export async function putMcpServer(runtime: Runtime, actor: Actor, given: z.infe
       updatedAt: runtime.clock.now(),
       updatedBy: actor.uid,
     };
-    return [{ op: 'set', path, data: record }];
+    tx.write({ op: 'set', path, data: record });
+    return record;
   });
-  if (record === undefined) throw new KilnError('internal', 'the server was not written');
-  return record;
 }
 
 export async function deleteMcpServer(runtime: Runtime, actor: Actor, serverId: string): Promise<void> {
   const text = `${actor.uid} deleted the tool server "${serverId}"`;
-  await changeAudited(runtime, actor, { kind: 'tool_server_deleted', text, data: { serverId } }, () => [
-    { op: 'delete', path: paths.mcpServer(actor.accountId, serverId) },
-  ]);
+  await changeAudited(runtime, actor, { kind: 'tool_server_deleted', text, data: { serverId } }, (tx) =>
+    tx.write({ op: 'delete', path: paths.mcpServer(actor.accountId, serverId) }),
+  );
 }
 
 export async function listMcpServers(runtime: Runtime, accountId: string): Promise<readonly McpServerRecord[]> {
@@ -111,7 +109,7 @@ export async function approveMcpTools(runtime: Runtime, actor: Actor, given: z.i
     if (docs[0] === undefined) throw new KilnError('mcp.server_missing', `there is no server "${given.serverId}" in this account`);
     const record = mcpServerRecordSchema.parse(docs[0].data);
     const toolHashes = { ...record.toolHashes, ...given.tools };
-    return [{ op: 'update', path, data: { toolHashes, updatedAt: runtime.clock.now(), updatedBy: actor.uid } }];
+    tx.write({ op: 'update', path, data: { toolHashes, updatedAt: runtime.clock.now(), updatedBy: actor.uid } });
   });
 }
 

@@ -44,15 +44,14 @@ export async function putSchedule(runtime: Runtime, actor: Actor, given: z.infer
   if (jitterMs > JITTER_MAX_MS) throw new KilnError('schedule.invalid', 'a jitter is at most a day');
   const path = paths.schedule(actor.accountId, scheduleId);
   const text = `${actor.uid} set the schedule "${scheduleId}": ${workflowId} at ${cron} (${timeZone})${active ? '' : ', paused'}`;
-  let record: ScheduleRecord | undefined;
-  await changeAudited(runtime, actor, { kind: 'schedule_set', text, data: { scheduleId } }, async (tx) => {
+  return changeAudited(runtime, actor, { kind: 'schedule_set', text, data: { scheduleId } }, async (tx) => {
     const { docs } = await tx.get([path]);
     const before = docs[0] === undefined ? undefined : scheduleRecordSchema.parse(docs[0].data);
     const same = before?.workflowId === workflowId && before.cron === cron && before.timeZone === timeZone && before.overlap === overlap;
     if (before?.declared === true && !same) throw ofTheCode(scheduleId);
     const now = runtime.clock.now();
     const nextAt = nextOccurrence(cron, timeZone, now);
-    record = {
+    const record: ScheduleRecord = {
       v: 1,
       accountId: actor.accountId,
       scheduleId,
@@ -72,10 +71,9 @@ export async function putSchedule(runtime: Runtime, actor: Actor, given: z.infer
       updatedAt: now,
       updatedBy: actor.uid,
     };
-    return [{ op: 'set', path, data: active ? { ...record, due: dueOf(record, nextAt) } : record }];
+    tx.write({ op: 'set', path, data: active ? { ...record, due: dueOf(record, nextAt) } : record });
+    return record;
   });
-  if (record === undefined) throw new KilnError('internal', 'the schedule was not written');
-  return record;
 }
 
 export async function deleteSchedule(runtime: Runtime, actor: Actor, scheduleId: string): Promise<void> {
@@ -84,7 +82,7 @@ export async function deleteSchedule(runtime: Runtime, actor: Actor, scheduleId:
   const declared = docs[0] !== undefined && scheduleRecordSchema.parse(docs[0].data).declared === true;
   if (declared && declarationOf(runtime, { accountId: actor.accountId, scheduleId }) !== undefined) throw ofTheCode(scheduleId);
   const text = `${actor.uid} deleted the schedule "${scheduleId}"`;
-  await changeAudited(runtime, actor, { kind: 'schedule_deleted', text, data: { scheduleId } }, () => [{ op: 'delete', path }]);
+  await changeAudited(runtime, actor, { kind: 'schedule_deleted', text, data: { scheduleId } }, (tx) => tx.write({ op: 'delete', path }));
 }
 
 function ofTheCode(scheduleId: string): KilnError {

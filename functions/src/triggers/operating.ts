@@ -76,9 +76,9 @@ export const operatingOperations: Readonly<Record<string, Operation>> = {
       const changed = Object.fromEntries(Object.entries(retentionInput.parse(data)).filter(([, value]) => value !== undefined));
       const next = retentionSchema.parse({ ...(await retentionOf(runtime.store, accountId)), ...changed });
       const text = `${uid} set how long runs are kept: ${JSON.stringify(changed)}`;
-      await changeAudited(runtime, actor, { kind: 'retention', text }, () => [
-        { op: 'set', path: paths.setting(accountId, 'retention'), data: next },
-      ]);
+      await changeAudited(runtime, actor, { kind: 'retention', text }, (tx) =>
+        tx.write({ op: 'set', path: paths.setting(accountId, 'retention'), data: next }),
+      );
       return next;
     },
   },
