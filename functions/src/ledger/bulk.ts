@@ -5,7 +5,7 @@ import type { BulkJob } from '../model/job.ts';
 import { paths } from '../model/paths.ts';
 import { runRecordSchema } from '../model/run.ts';
 import type { Runtime } from '../runner/runtime.ts';
-import { appendAudit } from './history.ts';
+import { changeAudited } from './history.ts';
 import { dueField } from './due.ts';
 import { isEmptyFilter, matches, runQuery } from './run-search.ts';
 import { remove, StoreConflict } from './store.ts';
@@ -39,12 +39,10 @@ export async function startBulk(runtime: Runtime, accountId: string, by: string,
     createdAt: now,
     due: dueField(jobId, now),
   };
-  await runtime.store.transaction(async (tx) => {
-    const text = `${by} began "${request.command}" over ${JSON.stringify(request.filter)}: ${request.reason}`;
-    const audit = await appendAudit(tx, accountId, [{ kind: 'bulk', by, text, data: { jobId } }], now);
-    for (const write of audit) tx.write(write);
-    tx.write({ op: 'create', path: paths.job(accountId, jobId), data: job });
-  });
+  const text = `${by} began "${request.command}" over ${JSON.stringify(request.filter)}: ${request.reason}`;
+  await changeAudited(runtime, { accountId, uid: by }, { kind: 'bulk', text, data: { jobId } }, (tx) =>
+    tx.write({ op: 'create', path: paths.job(accountId, jobId), data: job }),
+  );
   return { jobId };
 }
 

@@ -8,7 +8,7 @@ import { runRecordSchema, terminalRunStatuses } from '../model/run.ts';
 import type { Runtime } from '../runner/runtime.ts';
 import { dueField } from './due.ts';
 import { erasePayloads } from './erase-run.ts';
-import { appendAudit } from './history.ts';
+import { changeAudited } from './history.ts';
 import { remove } from './store.ts';
 import type { Filter, Query } from './store.ts';
 
@@ -41,17 +41,11 @@ export async function startErasure(runtime: Runtime, accountId: string, by: stri
     createdAt: now,
     due: dueField(jobId, now),
   };
-  await runtime.store.transaction(async (tx) => {
-    // Whose data it is, is itself such data: the audit names the job only.
-    const audit = await appendAudit(
-      tx,
-      accountId,
-      [{ kind: 'erasure', by, text: `${by} asked to erase a person’s data`, data: { jobId } }],
-      now,
-    );
-    for (const write of audit) tx.write(write);
-    tx.write({ op: 'create', path: paths.job(accountId, jobId), data: job });
-  });
+  // Whose data it is, is itself such data: the audit names the job only.
+  const text = `${by} asked to erase a person’s data`;
+  await changeAudited(runtime, { accountId, uid: by }, { kind: 'erasure', text, data: { jobId } }, (tx) =>
+    tx.write({ op: 'create', path: paths.job(accountId, jobId), data: job }),
+  );
   return { jobId };
 }
 
