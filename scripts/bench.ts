@@ -17,7 +17,7 @@ import { peers } from './peers.ts';
 import { stopChildrenOnSignal } from './process/child.ts';
 import { ROOT } from './root.ts';
 
-/** Parts that share one installation on the host that acknowledges at once. */
+/** Parts that take an installation on the host that acknowledges at once. */
 const parts: Readonly<Record<string, Part>> = { cost, latency, throughput, slope, fanout, approval, peers };
 /** Peers are installed from the network: they are measured only when named. */
 const NAMED_ONLY = 'peers';
@@ -43,25 +43,24 @@ async function main(): Promise<void> {
     print(result);
     results.push(result);
   };
-  const installed = wanted.flatMap((name) => parts[name] ?? []);
-  if (installed.length > 0) {
-    const kiln = await Installation.start({ name: 'bench', functions: new URL('../emulator-tests/bench/floor.ts', import.meta.url) });
-    try {
-      for (const part of installed) {
-        process.stderr.write(`${part.name} …\n`);
-        keep(await part(kiln));
-      }
-    } finally {
-      await kiln.close();
-    }
-  }
   for (const name of wanted) {
-    const part = others[name];
-    if (part === undefined) continue;
     process.stderr.write(`${name} …\n`);
-    keep(await part());
+    const part = parts[name];
+    const other = others[name];
+    if (part !== undefined) keep(await inOwnInstallation(part));
+    else if (other !== undefined) keep(await other());
   }
   save(results, values);
+}
+
+/** An emulator keeps all it was ever given in memory; so that no part pays for another, each begins with an empty one. */
+async function inOwnInstallation(part: Part): Promise<PartResult> {
+  const kiln = await Installation.start({ name: 'bench', functions: new URL('../emulator-tests/bench/floor.ts', import.meta.url) });
+  try {
+    return await part(kiln);
+  } finally {
+    await kiln.close();
+  }
 }
 
 function print({ title, rows, notes = [] }: PartResult): void {

@@ -48,6 +48,12 @@ const ledger: readonly Planted[] = [
     edits: [['if (after.members.length < size) return writes;', 'if (after.members.length < size - 1) return writes;']],
   },
   {
+    id: 'join-unfenced',
+    bug: 'of two lanes that end together only one is counted',
+    file: 'ledger/joins.ts',
+    edits: [["{ op: 'update', path, data: after, ifUpdateTime: docs[0].updateTime }", "{ op: 'update', path, data: after }"]],
+  },
+  {
     id: 'cancel-spares-steps',
     bug: 'cancelling ends the run but not its steps in flight',
     file: 'ledger/end-run.ts',

@@ -5,7 +5,7 @@ import { stepPath } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
 import { remove } from '../ledger/store.ts';
 import type { Transaction, Write } from '../ledger/store.ts';
-import { closeAttempt } from '../ledger/transitions.ts';
+import { closeAttempt } from '../ledger/attempts.ts';
 import { KilnError } from '../model/errors.ts';
 import type { ErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';

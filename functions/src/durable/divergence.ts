@@ -4,7 +4,7 @@ import type { Write } from '../ledger/store.ts';
 import { stepPath } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
 import { storePayload } from '../ledger/payloads.ts';
-import { closeAttempt } from '../ledger/transitions.ts';
+import { closeAttempt } from '../ledger/attempts.ts';
 import type { Outcome } from '../ledger/transitions.ts';
 import { KilnError, toErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';

@@ -1,4 +1,5 @@
 import { canonicalJson, digest } from '../engine/json.ts';
+import { activeTime } from '../ledger/attempts.ts';
 import { dueField } from '../ledger/due.ts';
 import { storePayload } from '../ledger/payloads.ts';
 import { cancelStepWrites, completeRunWrites, completionWrite, failRunWrites } from '../ledger/runs.ts';
@@ -6,7 +7,7 @@ import { createStep } from '../ledger/steps.ts';
 import type { Held } from '../ledger/steps.ts';
 import { remove } from '../ledger/store.ts';
 import type { Write } from '../ledger/store.ts';
-import { activeTime, endingWrites, storedOutput } from '../ledger/transitions.ts';
+import { endingWrites, storedOutput } from '../ledger/transitions.ts';
 import type { Outcome } from '../ledger/transitions.ts';
 import { KilnError } from '../model/errors.ts';
 import type { ErrorRecord } from '../model/errors.ts';

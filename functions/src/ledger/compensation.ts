@@ -12,6 +12,7 @@ import type { RunRecord } from '../model/run.ts';
 import { stepRecordSchema } from '../model/step.ts';
 import type { StepRecord } from '../model/step.ts';
 import { alertOnce } from './alerts.ts';
+import { closeAttempt } from './attempts.ts';
 import { dueField } from './due.ts';
 import { loadPayload } from './payloads.ts';
 import { completionWrite } from './runs.ts';
@@ -20,7 +21,7 @@ import { COMPENSATE, createStep, marked, stepPath, UNDO } from './steps.ts';
 import type { Held } from './steps.ts';
 import { remove } from './store.ts';
 import type { Store, Transaction, Write } from './store.ts';
-import { closeAttempt, endingWrites, storedOutput } from './transitions.ts';
+import { endingWrites, storedOutput } from './transitions.ts';
 import type { Ledger, Outcome } from './transitions.ts';
 
 /*

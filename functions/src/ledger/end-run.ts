@@ -4,12 +4,12 @@ import type { RunRef } from '../model/paths.ts';
 import { runRecordSchema, terminalRunStatuses } from '../model/run.ts';
 import type { RunRecord, RunStatus } from '../model/run.ts';
 import { stepRecordSchema } from '../model/step.ts';
+import { closeAttempt } from './attempts.ts';
 import { dueField } from './due.ts';
 import { cancelStepWrites, completionWrite, LIVE_CHUNK, liveSteps, liveStepsUnder } from './runs.ts';
 import { createCompensation, stepPath } from './steps.ts';
 import { remove, StoreConflict } from './store.ts';
 import type { Snapshot, Transaction, Write } from './store.ts';
-import { closeAttempt } from './transitions.ts';
 import type { Ledger } from './transitions.ts';
 
 export interface Ending {

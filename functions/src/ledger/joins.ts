@@ -3,7 +3,7 @@ import type { Lane } from '../engine/graph-planner.ts';
 import { paths } from '../model/paths.ts';
 import { createJoin } from './steps.ts';
 import type { Inherited, JoinCause } from './steps.ts';
-import type { Transaction, Write } from './store.ts';
+import type { Reader, Write } from './store.ts';
 
 /** Members of one node. Lanes count into leaves, full nodes into their parent: no document takes more than this many writers. */
 const ARITY = 16;
@@ -19,9 +19,10 @@ type JoinNode = z.infer<typeof joinNodeSchema>;
 
 /**
  * Counts an ended lane. Reads and writes the lane's node, and its parents as far as nodes become full; the lane that
- * fills the root creates the join step.
+ * fills the root creates the join step. Each write is fenced by what was read, so that it needs no transaction: lanes that end
+ * together would wait for each other's locks.
  */
-export async function countLane(tx: Transaction, lane: Lane, inherited: Inherited): Promise<readonly Write[]> {
+export async function countLane(reader: Reader, lane: Lane, inherited: Inherited): Promise<readonly Write[]> {
   const { accountId, runId } = inherited.from;
   const writes: Write[] = [];
   let member = lane.lane;
@@ -31,7 +32,7 @@ export async function countLane(tx: Transaction, lane: Lane, inherited: Inherite
   for (let level = 0; ; level += 1) {
     const node = Math.floor(member / ARITY);
     const path = paths.join(accountId, runId, `${lane.ownerKey}:${level}:${node}`);
-    const { docs } = await tx.get([path]);
+    const { docs } = await reader.get([path]);
     const before: JoinNode = docs[0] === undefined ? { v: 1, members: [], seqSum: 0, activeMs: 0 } : joinNodeSchema.parse(docs[0].data);
     if (before.members.includes(member % ARITY)) return writes;
     const after: JoinNode = {
@@ -40,12 +41,14 @@ export async function countLane(tx: Transaction, lane: Lane, inherited: Inherite
       seqSum: before.seqSum + seqSum,
       activeMs: Math.max(before.activeMs, activeMs),
     };
-    writes.push({ op: 'set', path, data: after });
+    writes.push(
+      docs[0] === undefined ? { op: 'create', path, data: after } : { op: 'update', path, data: after, ifUpdateTime: docs[0].updateTime },
+    );
     const size = Math.min(ARITY, width - node * ARITY);
     if (after.members.length < size) return writes;
     if (width <= ARITY) {
       const joinPath = paths.step(accountId, runId, `${lane.ownerKey}.$join`);
-      const existing = await tx.get([joinPath]);
+      const existing = await reader.get([joinPath]);
       if (existing.docs[0] !== undefined) return writes;
       writes.push(
         createJoin(lane, { ...inherited, activeMs: after.activeMs }, { reason: 'complete', seqSum: after.seqSum, lanes: lane.lanes }),
@@ -83,11 +86,11 @@ export function countedNodes(
 
 /** Fires the join before all lanes ended, unless it has fired already. */
 export async function joinEarly(
-  tx: Transaction,
+  reader: Reader,
   lane: Lane,
   cause: Pick<JoinCause, 'reason' | 'mark'>,
   inherited: Inherited,
 ): Promise<readonly Write[]> {
-  const { docs } = await tx.get([paths.step(inherited.from.accountId, inherited.from.runId, `${lane.ownerKey}.$join`)]);
+  const { docs } = await reader.get([paths.step(inherited.from.accountId, inherited.from.runId, `${lane.ownerKey}.$join`)]);
   return docs[0] === undefined ? [createJoin(lane, inherited, { ...cause, seqSum: inherited.seq, lanes: 1 })] : [];
 }

@@ -74,7 +74,11 @@ export interface QueryResult {
   readonly readTime: number;
 }
 
-export interface Transaction {
+export interface Reader {
+  get(paths: readonly string[]): Promise<ReadResult>;
+}
+
+export interface Transaction extends Reader {
   /** A document is read once: asking again costs nothing, so what is known to be needed can be read ahead together. */
   get(paths: readonly string[]): Promise<ReadResult>;
   query(query: Query): Promise<QueryResult>;
@@ -89,8 +93,7 @@ export interface CommitResult {
   readonly updateTime: string;
 }
 
-export interface Store {
-  get(paths: readonly string[]): Promise<ReadResult>;
+export interface Store extends Reader {
   query(query: Query): Promise<QueryResult>;
   /** All writes or none. Throws StoreConflict when a precondition does not hold. */
   commit(writes: readonly Write[]): Promise<CommitResult>;

@@ -9,6 +9,7 @@ import type { ErrorRecord } from '../model/errors.ts';
 import { paths } from '../model/paths.ts';
 import type { Attempt, StepRecord, Wait } from '../model/step.ts';
 import { alertWrites } from './alerts.ts';
+import { activeTime, closeAttempt } from './attempts.ts';
 import { enterState } from './business-states.ts';
 import type { Breach } from './alerts.ts';
 import type { DatabaseClock } from './clock.ts';
@@ -21,8 +22,8 @@ import { completeRunWrites, failRunWrites } from './runs.ts';
 import { guardOf, outputGuard, shownEnd, shownError } from './sensitive.ts';
 import { createNext, stepPath } from './steps.ts';
 import type { Held, Inherited } from './steps.ts';
-import { remove } from './store.ts';
-import type { CommitResult, Store, Transaction, Write } from './store.ts';
+import { remove, StoreConflict } from './store.ts';
+import type { CommitResult, Reader, Store, Transaction, Write } from './store.ts';
 
 /** Attempts kept on a step document; older ones are dropped, the count stays in `attempt`. */
 const ATTEMPTS_KEPT = 25;
@@ -199,18 +200,35 @@ export interface FinishOptions {
 /** Ends a step and creates what follows, in one commit. */
 export async function finish(ledger: Ledger, held: Held, options: FinishOptions): Promise<void> {
   const plan = planFinish(held, options);
-  if (needsTransaction(plan.continuation.next) || stateSetBy(plan.ending, options) !== undefined) {
+  if (stateSetBy(plan.ending, options) !== undefined) {
     await ledger.store.transaction(async (tx) => {
       const writes = await finishWrites(ledger, held, options, tx);
       for (const write of writes) tx.write(write);
     });
     return;
   }
-  await ledger.store.commit(await finishWrites(ledger, held, options, undefined));
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await ledger.store.commit(await finishWrites(ledger, held, options, undefined));
+      return;
+    } catch (error) {
+      const countedMeanwhile = error instanceof StoreConflict && endsLane(plan.continuation.next) && tries < JOIN_TRIES;
+      if (!countedMeanwhile || !(await isAsHeld(ledger, held))) throw error;
+    }
+  }
 }
 
-function needsTransaction(next: Next): boolean {
+/** In each round one of the lanes that end together gets its place; no node of the join has more writers than this. */
+const JOIN_TRIES = 32;
+
+function endsLane(next: Next): boolean {
   return next.kind === 'lane_end' || next.kind === 'early_join';
+}
+
+/** Whether the conflict was about something else than the step. */
+async function isAsHeld({ store }: Ledger, { record, updateTime }: Held): Promise<boolean> {
+  const { docs } = await store.get([stepPath(record)]);
+  return docs[0]?.updateTime === updateTime;
 }
 
 interface FinishPlan {
@@ -228,7 +246,7 @@ function planFinish(held: Held, { index, outcome, owner, next }: FinishOptions):
   return { continuation: nextAfterFailure(index, place, loops, outcome.error), ending };
 }
 
-/** The writes of an ending; `tx` is needed where lanes are counted or a business state is set. The step's own update is fenced by the hold. */
+/** The writes of an ending; a business state is set in a transaction only. The step's own update is fenced by the hold. */
 export async function finishWrites(
   ledger: Ledger,
   held: Held,
@@ -281,23 +299,26 @@ async function endWrites(ledger: Ledger, held: Held, wanted: FinishOptions, tx: 
   if (mark !== undefined) {
     writes.push({ op: 'set', path: paths.join(record.accountId, record.runId, `${mark.scope}:failed`), data: { v: 1, ...mark } });
   }
-  writes.push(...(options.also ?? []), ...(await nextWrites(continuation, inherited, { ...options, stored, ending: ending.record }, tx)));
+  writes.push(
+    ...(options.also ?? []),
+    ...(await nextWrites(tx ?? ledger.store, continuation, inherited, { ...options, stored, ending: ending.record })),
+  );
   return writes;
 }
 
 async function nextWrites(
+  reader: Reader,
   { next, mark }: Continuation,
   inherited: Inherited,
   options: FinishOptions & { readonly stored: StoredPayload | undefined; readonly ending: StepRecord },
-  tx: Transaction | undefined,
 ): Promise<readonly Write[]> {
   switch (next.kind) {
     case 'step':
       return [createNext(next, inherited)];
     case 'lane_end':
-      return countLane(required(tx), next.lane, inherited);
+      return countLane(reader, next.lane, inherited);
     case 'early_join':
-      return joinEarly(required(tx), next.lane, { reason: next.reason, ...(mark === undefined ? {} : { mark: mark.scope }) }, inherited);
+      return joinEarly(reader, next.lane, { reason: next.reason, ...(mark === undefined ? {} : { mark: mark.scope }) }, inherited);
     case 'run_end': {
       const output = options.outcome.kind === 'succeeded' ? options.outcome.output : errorOutput(options.outcome.error);
       const runOutput = options.runOutput === undefined ? output : await options.runOutput(output);
@@ -314,7 +335,7 @@ async function nextWrites(
 }
 
 function required(tx: Transaction | undefined): Transaction {
-  if (tx === undefined) throw new Error('a lane is counted, and a business state set, in a transaction');
+  if (tx === undefined) throw new Error('a business state is set in a transaction');
   return tx;
 }
 
@@ -326,11 +347,6 @@ function inheritedFrom(held: Held, owner: Held | undefined, now: number): Inheri
   }
   const seq = join.seqSum - (join.lanes - 1) * owner.record.seq;
   return { from: { ...record, key: owner.record.key }, seq: Math.max(seq, owner.record.seq), activeMs: record.activeMs, now };
-}
-
-/** Time spent in attempts; waiting on people, events and timers does not count. */
-export function activeTime(record: StepRecord, now: number): number {
-  return record.attempts.reduce((sum, attempt) => sum + Math.max(0, (attempt.endedAt ?? now) - attempt.startedAt), 0);
 }
 
 /** The end of one step, without what follows. */
@@ -367,28 +383,6 @@ export function endingWrites(
   const end = outcome.kind === 'failed' ? { error: outcome.error } : stored === undefined ? undefined : { result: stored.payload };
   const effect = end === undefined ? [] : effectEndWrites(record, end, now);
   return [update, ...(stored?.writes ?? []), ...effect, ...(outcome.also ?? [])];
-}
-
-/** Closes the attempt that is under way, if one is. */
-export function closeAttempt(
-  record: StepRecord,
-  now: number,
-  outcome: Attempt['outcome'],
-  error?: ErrorRecord,
-  nextAt?: number,
-): Attempt[] {
-  const last = record.attempts.at(-1);
-  if (last === undefined || last.endedAt !== undefined) return record.attempts;
-  // A lost attempt was active until its lease ended at the latest; nobody was there afterwards.
-  const endedAt = outcome === 'lost' ? Math.min(now, record.lease?.until ?? now) : now;
-  const closed: Attempt = {
-    ...last,
-    endedAt,
-    outcome,
-    ...(error === undefined ? {} : { error }),
-    ...(nextAt === undefined ? {} : { nextAt }),
-  };
-  return [...record.attempts.slice(0, -1), closed];
 }
 
 /** What later steps see of a failed step that was passed over. */
