@@ -17,7 +17,8 @@ import { ROOT } from './root.ts';
 
 /** From so many schedules on, whatever never happened means that the simulator does not see it. */
 const ALL_KINDS_FROM = 500;
-const CHUNK = 250;
+/** Schedules that one process plays: its start costs as much as about fifty. */
+const CHUNK = 1_000;
 
 interface Options {
   readonly schedules: number;
@@ -74,15 +75,20 @@ async function showTrace(): Promise<void> {
 
 async function play(): Promise<void> {
   const started = performance.now();
-  const chunks = Array.from({ length: Math.ceil(schedules / CHUNK) }, (_, i) => ({
-    from: seed + i * CHUNK,
-    count: Math.min(CHUNK, schedules - i * CHUNK),
+  const size = Math.min(CHUNK, Math.ceil(schedules / jobs));
+  const chunks = Array.from({ length: Math.ceil(schedules / size) }, (_, i) => ({
+    from: seed + i * size,
+    count: Math.min(size, schedules - i * size),
   }));
   const hunts: Hunt[] = [];
   await Promise.all(
     Array.from({ length: jobs }, async () => {
-      for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift())
+      for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
         hunts.push(await huntElsewhere(chunk.from, chunk.count));
+        const played = hunts.reduce((sum, hunt) => sum + hunt.schedules, 0);
+        const found = hunts.reduce((sum, hunt) => sum + hunt.finds.length, 0);
+        process.stderr.write(`${played} of ${schedules} schedules, ${found} with a violation\n`);
+      }
     }),
   );
   const { hunt, counters } = together(hunts);

@@ -32,11 +32,13 @@ export class StoredByNewerCode extends Error {
  */
 export function upgraded(path: string, data: StoredData): StoredData {
   const found = data['v'];
-  const parts = path.split('/');
-  const [root, , top = ''] = parts;
-  if (typeof found !== 'number' || root !== 'accounts' || !engineCollections.has(top)) return data;
-  const ahead = upgrades[parts.at(-2) ?? ''] ?? [];
+  const parent = path.lastIndexOf('/');
+  const ahead = upgrades[path.slice(path.lastIndexOf('/', parent - 1) + 1, parent)] ?? [];
   const known = ahead.length + 1;
+  // Nearly every document, at every read: so the place of the others is looked at only after this.
+  if (typeof found !== 'number' || found === known) return data;
+  const [root, , top = ''] = path.split('/');
+  if (root !== 'accounts' || !engineCollections.has(top)) return data;
   if (found > known) throw new StoredByNewerCode(path, found, known);
   return ahead.slice(found - 1).reduce((before, upgrade, i) => ({ ...upgrade(before), v: found + i + 1 }), data);
 }
