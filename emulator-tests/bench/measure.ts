@@ -21,6 +21,18 @@ export function quantile(values: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
 }
 
+/** p50 / p90 / p99, in whole ms. */
+export function quantiles(values: readonly number[]): string {
+  return [0.5, 0.9, 0.99].map((q) => quantile(values, q).toFixed(0)).join(' / ');
+}
+
+/** Steps a second of as many chains at once. */
+export async function atOnceRate(chains: number, steps: number, chain: (n: number) => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await Promise.all(Array.from({ length: chains }, (_, n) => chain(n)));
+  return (chains * steps) / ((performance.now() - started) / 1_000);
+}
+
 /** Runs a chain of the floor; ms from its document to its last step. */
 export async function floorChain(kiln: Installation, id: string, of: number): Promise<number> {
   const ref = kiln.db.doc(`floor/${id}`);

@@ -8,12 +8,13 @@ import { SUITE_PORTS } from '../../scripts/emulator/suite.ts';
 import { PROJECT_ID } from '../../scripts/root.ts';
 import { firestorePackage } from '../functions-packages.ts';
 import { ACCOUNT } from '../installation.ts';
-import { kilnRun, median, quantile, stepTimes } from './measure.ts';
+import { atOnceRate, kilnRun, median, quantiles, stepTimes } from './measure.ts';
 import type { Place } from './measure.ts';
 import { CHAIN, fixed, list, ROUNDS, transform } from './parts.ts';
 import type { PartResult } from './parts.ts';
 
 const WORKFLOW = 'bench-chain';
+const AT_ONCE = [1, 50, 500];
 
 /** The same chain on the emulator suite as it comes, which delivers one event at a time. */
 export async function stock(): Promise<PartResult> {
@@ -45,11 +46,17 @@ export async function stock(): Promise<PartResult> {
       steps.push(...times.gaps);
       first.push(times.first);
     }
+    const rates: string[] = [];
+    for (const runsAtOnce of AT_ONCE) rates.push(fixed(await atOnceRate(runsAtOnce, CHAIN, () => kilnRun(place, WORKFLOW)), 0));
     return {
-      title: `Step to step on the stock emulator suite: ${CHAIN} bookkeeping steps, ${ROUNDS} rounds; ms of this machine`,
+      title: `The stock emulator suite, which delivers one event at a time: runs of ${CHAIN} bookkeeping steps; figures of this machine`,
       rows: [
-        ['', 'p50 / p90 / p99', 'to the first step'],
-        ['Kiln', [0.5, 0.9, 0.99].map((q) => fixed(quantile(steps, q), 0)).join(' / '), fixed(median(first), 0)],
+        [
+          'ms a step, p50 / p90 / p99',
+          'ms to the first step',
+          ...AT_ONCE.map((n) => `steps/s of ${n === 1 ? 'one run' : `${n} runs at once`}`),
+        ],
+        [quantiles(steps), fixed(median(first), 0), ...rates],
       ],
       figures: { 'stock.msPerStep': median(steps) },
     };

@@ -1,5 +1,5 @@
 import type { Installation } from '../installation.ts';
-import { floorChain, kilnRun, mean, median, quantile, stepTimes } from './measure.ts';
+import { atOnceRate, floorChain, kilnRun, mean, median, quantiles, stepTimes } from './measure.ts';
 import { CHAIN, fixed, list, noop, ROUNDS, transform } from './parts.ts';
 import type { Figures, PartResult } from './parts.ts';
 import { stepsInARow } from './steps-in-a-row.ts';
@@ -40,14 +40,14 @@ export async function latency(kiln: Installation): Promise<PartResult> {
     name,
     `${fixed(median(steps) / base)} ×`,
     fixed(median(steps), 1),
-    [0.5, 0.9, 0.99].map((q) => fixed(quantile(gaps, q), 0)).join(' / '),
-    fixed(median(first), 0),
-    fixed(median(around), 0),
+    quantiles(gaps),
+    quantiles(first),
+    quantiles(around),
   ];
   return {
     title: `Step to step over ${CHAIN} steps, median of ${ROUNDS} interleaved rounds; ms of this machine`,
     rows: [
-      ['chain', 'against the floor', 'a step', 'p50 / p90 / p99', 'to the first step', 'beginning and end'],
+      ['chain', 'against the floor', 'a step', 'a step, p50 / p90 / p99', 'to the first step', 'beginning and end of the run'],
       ['floor: one compare-and-set a step', '1.00 ×', fixed(base, 1), '', '', ''],
       row('Kiln, bookkeeping', times.bookkeeping),
       row('Kiln, effectful', times.effectful),
@@ -76,8 +76,8 @@ export async function throughput(kiln: Installation): Promise<PartResult> {
     const rates: Record<'floor' | 'kiln', number[]> = { floor: [], kiln: [] };
     // The first round warms up.
     for (let round = -1; round < rounds; round += 1) {
-      const floor = await rate(atOnce, (i) => floorChain(kiln, `thr${atOnce}-${round}-${i}`, CHAIN));
-      const own = await rate(atOnce, () => kilnRun(kiln, 'thr'));
+      const floor = await atOnceRate(atOnce, CHAIN, (i) => floorChain(kiln, `thr${atOnce}-${round}-${i}`, CHAIN));
+      const own = await atOnceRate(atOnce, CHAIN, () => kilnRun(kiln, 'thr'));
       // What follows runs that have ended does not disturb the next floor.
       await kiln.host.idle();
       if (round < 0) continue;
@@ -89,12 +89,6 @@ export async function throughput(kiln: Installation): Promise<PartResult> {
     if (atOnce === 50) figures['throughput.ratio'] = ratio;
   }
   return { title: `Throughput of runs of ${CHAIN} effectful steps, medians`, rows, figures };
-}
-
-async function rate(atOnce: number, chain: (i: number) => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await Promise.all(Array.from({ length: atOnce }, (_, i) => chain(i)));
-  return (atOnce * CHAIN) / ((performance.now() - started) / 1_000);
 }
 
 /** Whether a long run gets slower: the time between steps over 1,000 steps, by linear fit. */

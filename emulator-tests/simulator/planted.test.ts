@@ -16,6 +16,7 @@ const RARE = [
   'event-handled-first',
   'early-join-spares-lanes',
   'code-undo-paused',
+  'closed-wait-takes',
 ];
 
 describe('deliberately broken engines', () => {
