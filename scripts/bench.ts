@@ -1,6 +1,6 @@
 /** `npm run bench [-- part …] [--json FILE] [--save]`: what a step costs and how far it is above the floor, in one run. */
-import { writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { coldstart } from '../emulator-tests/bench/coldstart.ts';
@@ -73,8 +73,9 @@ function print({ title, rows, notes = [] }: PartResult): void {
 function save(results: readonly PartResult[], { json, save: keep }: { json?: string | undefined; save?: boolean | undefined }): void {
   const figures: Figures = Object.assign({}, ...results.map((result) => result.figures)) as Figures;
   const date = new Date().toISOString().slice(0, 10);
-  const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown CPU'}, Node ${process.version}`;
-  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ date, machine, figures }, undefined, 2)}\n`);
+  const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GiB`;
+  const forMachines = `${JSON.stringify({ date, machine, versions: versions(), figures }, undefined, 2)}\n`;
+  if (json !== undefined) writeFileSync(json, forMachines);
   if (keep !== true) return;
   const table = ({ title, rows, notes = [] }: PartResult): string => {
     const [head = [], ...body] = rows;
@@ -91,7 +92,11 @@ function save(results: readonly PartResult[], { json, save: keep }: { json?: str
   const text = [
     `# Benchmarks of ${date}`,
     '',
-    `Measured on ${machine}, Firestore emulator, events acknowledged at once. Ratios to the floor carry over; absolute times are this machine's.`,
+    `Measured in one run on ${machine}, with the Firestore emulator, events acknowledged at once. Ratios to the floor carry over; absolute times are this machine's.`,
+    '',
+    `Versions: ${Object.entries(versions())
+      .map(([name, version]) => `${name} ${version}`)
+      .join(', ')}.`,
     ...results.flatMap((result) => ['', table(result)]),
     '',
     '## A million steps elsewhere, published prices',
@@ -102,7 +107,17 @@ function save(results: readonly PartResult[], { json, save: keep }: { json?: str
     '',
   ].join('\n');
   writeFileSync(join(ROOT, 'docs', 'benchmarks', `${date}.md`), text);
-  writeFileSync(join(ROOT, 'docs', 'benchmarks', `${date}.json`), `${JSON.stringify({ date, machine, figures }, undefined, 2)}\n`);
+  writeFileSync(join(ROOT, 'docs', 'benchmarks', `${date}.json`), forMachines);
+}
+
+/** Of what the figures depend on. */
+function versions(): Readonly<Record<string, string>> {
+  const packages = ['functions/node_modules/firebase-functions', 'functions/node_modules/firebase-admin', 'node_modules/firebase-tools'];
+  const installed = packages.map((folder): [string, string] => {
+    const { name, version } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as { name: string; version: string };
+    return [name, version];
+  });
+  return { node: process.versions.node, ...Object.fromEntries(installed) };
 }
 
 main().then(
