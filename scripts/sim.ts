@@ -84,10 +84,10 @@ async function play(): Promise<void> {
   await Promise.all(
     Array.from({ length: jobs }, async () => {
       for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
-        hunts.push(await huntElsewhere(chunk.from, chunk.count));
-        const played = hunts.reduce((sum, hunt) => sum + hunt.schedules, 0);
-        const found = hunts.reduce((sum, hunt) => sum + hunt.finds.length, 0);
-        process.stderr.write(`${played} of ${schedules} schedules, ${found} with a violation\n`);
+        const hunt = await huntElsewhere(chunk.from, chunk.count);
+        hunts.push(hunt);
+        const played = hunts.reduce((sum, one) => sum + one.schedules, 0);
+        process.stderr.write(`${played} of ${schedules} schedules\n${hunt.finds.map((find) => `${violation(find)}\n`).join('')}`);
       }
     }),
   );
@@ -102,8 +102,12 @@ async function play(): Promise<void> {
   for (const name of operationNames) say(`${String(counters.operations.get(name) ?? 0).padStart(10)}  ${name}`);
   const missing = hunt.schedules >= ALL_KINDS_FROM ? counters.missing() : [];
   for (const name of missing) say(`NEVER HAPPENED: ${name}`);
-  for (const { seed: at, message } of hunt.finds) say(`VIOLATION at seed ${at} (npm run sim -- --seed ${at} --trace): ${message}`);
+  for (const find of hunt.finds) say(violation(find));
   if (missing.length > 0 || hunt.finds.length > 0) process.exitCode = 1;
+}
+
+function violation({ seed: at, message }: Hunt['finds'][number]): string {
+  return `VIOLATION at seed ${at} (npm run sim -- --seed ${at} --trace): ${message}`;
 }
 
 function huntElsewhere(from: number, count: number): Promise<Hunt> {

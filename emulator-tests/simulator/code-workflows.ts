@@ -29,6 +29,9 @@ export function workflowOf(program: Program, call: Call, onError: 'compensate' |
   };
 }
 
+/** So that what a step comes to is decided by what it does, however many of its processes die. */
+const PATIENT = { retry: { maxAttempts: 100 } };
+
 class Execution {
   readonly #step: StepApi;
   readonly #input: Input;
@@ -89,11 +92,11 @@ class Execution {
     const step = this.#step;
     switch (act.do) {
       case 'call': {
-        const options = act.system === 'charge' ? { idempotent: false, timeout: '20s' } : { timeout: '20s', retry: { maxAttempts: 100 } };
+        const options = act.system === 'charge' ? { idempotent: false, timeout: '20s' } : { timeout: '20s', ...PATIENT };
         return step.run(act.name + path, options, (context) => this.#call(act.system, { v: act.value }, context));
       }
       case 'fail':
-        return step.run(act.name + path, () => {
+        return step.run(act.name + path, PATIENT, () => {
           throw new BusinessException(act.code);
         });
       case 'sleep':
