@@ -76,6 +76,17 @@ describe('what is wrong with a condition is said, with its place', () => {
   });
 });
 
+test.each([
+  'has(run["a"])',
+  'has(run.list[0])',
+  'has(step["my-step"].x)',
+  'run.x.contains("[")',
+  'run.x.matches(run.y)',
+  'run.list.exists(contains, contains == 1)',
+])('there is nothing wrong with %s', (text) => {
+  expect(messages(text)).toEqual([]);
+});
+
 describe('ints and doubles of JSON are one type', () => {
   test.each(['1 + 1.5 > 0.0', '1.5 - 1 > 0.0', '2 * 1.5 > 0.0', '1.5 / 2 > 0.0', '1.5 + 1 > 0.0', '1 / 2.0 > 0.0'])('%s', (text) => {
     expect(messages(text)).toEqual([]);
@@ -98,6 +109,8 @@ describe('what an expression refers to', () => {
     ['workflow_input.a == 1', [], ['workflow_input']],
     ['step.a.b == step["c"]', ['a', 'c'], ['step']],
     ['step["a"]["b"] == 1', ['a'], ['step']],
+    ['type(run.x) == int && other', [], ['run']],
+    ['"step"["a"] == 1', [], []],
     ['workflow_input[step.a] == 1', ['a'], ['step', 'workflow_input']],
     ['workflow_input["step"] == 1', [], ['workflow_input']],
     ['int(step.a) == 1', ['a'], ['step']],
