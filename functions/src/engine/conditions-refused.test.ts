@@ -43,6 +43,99 @@ describe('what is wrong with a condition is said, with its place', () => {
       'run.list.map(i, nope(i), nope(i)) == []',
       ['there is no function nope(…), at character 16', 'there is no function nope(…), at character 25'],
     ],
+    [
+      '[nope(1)].all()',
+      ['there is no function nope(…), at character 1', 'all takes a name and an expression: list.all(item, …), at character 0'],
+    ],
+    [
+      '[nope(1)].all(x)',
+      ['there is no function nope(…), at character 1', 'all takes a name and an expression: list.all(item, …), at character 0'],
+    ],
+    [
+      '[nope(1)].all(1)',
+      ['there is no function nope(…), at character 1', 'all takes a name and an expression: list.all(item, …), at character 0'],
+    ],
+    [
+      '[nope(1)].all(1, 2, 3)',
+      ['there is no function nope(…), at character 1', 'all takes a name and an expression: list.all(item, …), at character 0'],
+    ],
+    [
+      '[nope(1)].exists()',
+      ['there is no function nope(…), at character 1', 'exists takes a name and an expression: list.exists(item, …), at character 0'],
+    ],
+    [
+      '[nope(1)].exists(x)',
+      ['there is no function nope(…), at character 1', 'exists takes a name and an expression: list.exists(item, …), at character 0'],
+    ],
+    [
+      '[nope(1)].exists(1)',
+      ['there is no function nope(…), at character 1', 'exists takes a name and an expression: list.exists(item, …), at character 0'],
+    ],
+    [
+      '[nope(1)].exists(1, 2, 3)',
+      ['there is no function nope(…), at character 1', 'exists takes a name and an expression: list.exists(item, …), at character 0'],
+    ],
+    [
+      '[nope(1)].exists_one()',
+      [
+        'there is no function nope(…), at character 1',
+        'exists_one takes a name and an expression: list.exists_one(item, …), at character 0',
+      ],
+    ],
+    [
+      '[nope(1)].exists_one(x)',
+      [
+        'there is no function nope(…), at character 1',
+        'exists_one takes a name and an expression: list.exists_one(item, …), at character 0',
+      ],
+    ],
+    [
+      '[nope(1)].exists_one(1)',
+      [
+        'there is no function nope(…), at character 1',
+        'exists_one takes a name and an expression: list.exists_one(item, …), at character 0',
+      ],
+    ],
+    [
+      '[nope(1)].exists_one(1, 2, 3)',
+      [
+        'there is no function nope(…), at character 1',
+        'exists_one takes a name and an expression: list.exists_one(item, …), at character 0',
+      ],
+    ],
+    [
+      '[nope(1)].map()',
+      ['there is no function nope(…), at character 1', 'map takes a name and an expression: list.map(item, …), at character 0'],
+    ],
+    [
+      '[nope(1)].map(x)',
+      ['there is no function nope(…), at character 1', 'map takes a name and an expression: list.map(item, …), at character 0'],
+    ],
+    [
+      '[nope(1)].map(1)',
+      ['there is no function nope(…), at character 1', 'map takes a name and an expression: list.map(item, …), at character 0'],
+    ],
+    [
+      '[nope(1)].filter()',
+      ['there is no function nope(…), at character 1', 'filter takes a name and an expression: list.filter(item, …), at character 0'],
+    ],
+    [
+      '[nope(1)].filter(x)',
+      ['there is no function nope(…), at character 1', 'filter takes a name and an expression: list.filter(item, …), at character 0'],
+    ],
+    [
+      '[nope(1)].filter(1)',
+      ['there is no function nope(…), at character 1', 'filter takes a name and an expression: list.filter(item, …), at character 0'],
+    ],
+    [
+      '[nope(1)].filter(1, 2, 3)',
+      ['there is no function nope(…), at character 1', 'filter takes a name and an expression: list.filter(item, …), at character 0'],
+    ],
+    ['cel.bind()', ['cel.bind takes a name, a value and an expression, at character 0']],
+    ['cel.bind(x)', ['cel.bind takes a name, a value and an expression, at character 0']],
+    ['cel.bind(1)', ['cel.bind takes a name, a value and an expression, at character 0']],
+    ['cel.bind(1, true)', ['cel.bind takes a name, a value and an expression, at character 0']],
+    ['cel.bind(x, true)', ['cel.bind takes a name, a value and an expression, at character 0']],
     ['cel.bind(x, nope(1), nope(x))', ['there is no function nope(…), at character 12', 'there is no function nope(…), at character 21']],
   ])('%s', (text, expected) => {
     const found = checkCondition(text);
