@@ -48,7 +48,11 @@ test('of what ended at once, the later step of its path is undone first; then th
 
 test('a step without an end counts by the end of its last attempt, or its creation', () => {
   const lost = (endedAt: number): StepRecord =>
-    step('a', { endedAt: undefined, state: 'unresolved', attempts: [attempt(), attempt({ n: 2, outcome: 'lost', endedAt })] });
+    step('a', {
+      endedAt: undefined,
+      state: 'unresolved',
+      attempts: [attempt(), attempt({ n: 2 }), attempt({ n: 3, outcome: 'lost', endedAt })],
+    });
   expect(order(lost(50), step('b', { endedAt: 40 }))).toEqual(['a', 'b']);
   expect(order(lost(30), step('b', { endedAt: 40 }))).toEqual(['b', 'a']);
   expect(order(step('a', { endedAt: undefined, attempts: [], createdAt: 50 }), step('b', { endedAt: 40 }))).toEqual(['a', 'b']);
@@ -64,8 +68,9 @@ test('an attempt that nobody saw the end of says since when it is open; the sens
   expect(planCompensation(index, [step('each[0].c', { loops, sensitive: 'step' })])).toEqual([
     { key: 'each[0].c', stepId: 'c', loops, sensitive: true },
   ]);
-  const open = { n: 2, startedAt: 70 };
-  expect(planCompensation(index, [step('a', { state: 'unresolved', attempts: [attempt({ outcome: 'lost' }), open] })])).toEqual([
+  const lost = attempt({ outcome: 'lost' });
+  const open = { n: 3, startedAt: 70 };
+  expect(planCompensation(index, [step('a', { state: 'unresolved', attempts: [lost, { ...lost, n: 2 }, open] })])).toEqual([
     { key: 'a', stepId: 'a', loops: [], openSince: 70 },
   ]);
   expect(planCompensation(index, [step('a', { attempts: [] })])).toEqual([{ key: 'a', stepId: 'a', loops: [] }]);
