@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { KilnError } from '../model/errors.ts';
 import { kilnErrorOf } from '../testing/kiln-error.ts';
 import { checkCondition, conditionReferences, evaluateCondition, evaluateExpression } from './conditions.ts';
 
@@ -152,6 +153,10 @@ describe('what is wrong with a condition is said, with its place', () => {
     expect(messages(`${'!'.repeat(3_000)}true`)[0]).toMatch(/^The expression cannot be read: .+\.$/);
   });
 
+  test.each(['run.?x == 1', 'run[?"x"] == 1'])('%s, which other dialects have', (text) => {
+    expect(checkCondition(text)).toMatchObject([{ code: 'condition.syntax' }]);
+  });
+
   test('a text of 4,000 characters is read, one more is not', () => {
     const long = (length: number): string => `"${'x'.repeat(length - 8)}" != ""`.slice(0, length);
     expect(messages(long(4_000))).toEqual([]);
@@ -257,7 +262,9 @@ describe('a condition that fails', () => {
   test('says which expression it was, and why', () => {
     const error = kilnErrorOf(() => evaluateExpression('run.x', { run: { y: 1 } }));
     expect([error.code, error.message]).toEqual(['condition.failed', 'The expression run.x failed: run has no "x"; the nearest is "y".']);
-    expect(kilnErrorOf(() => evaluateExpression('1 +', {})).code).toBe('condition.syntax');
+    expect(error.cause).toBeInstanceOf(KilnError);
+    const unread = kilnErrorOf(() => evaluateExpression('1 +', {}));
+    expect([unread.code, unread.cause]).toEqual(['condition.syntax', expect.any(Error) as Error]);
   });
 
   test('may be one of many: each is read anew or remembered, with the same result', () => {
