@@ -26,6 +26,14 @@ test.each([
   expect(after(start, hours)).toBe(expected);
 });
 
+test('hours begin and end at any minute, on the day of the zone', () => {
+  const short = businessCalendarSchema.parse({ from: '09:30', to: '10:45' });
+  expect(after('2026-11-02T00:00:00Z', 1.25, short)).toBe('2026-11-02T10:45:00.000Z');
+  expect(after('2026-11-02T00:00:00Z', 1.5, short)).toBe('2026-11-03T09:45:00.000Z');
+  const honolulu = businessCalendarSchema.parse({ timeZone: 'Pacific/Honolulu' });
+  expect(after('2026-11-02T19:00:00Z', 2, honolulu)).toBe('2026-11-02T21:00:00.000Z');
+});
+
 test('a day on which clocks change is as long as it really is', () => {
   const allDay = businessCalendarSchema.parse({ timeZone: 'Europe/Berlin', days: ['sun'], from: '00:00', to: '24:00' });
   expect(after('2026-03-28T23:00:00Z', 23, allDay)).toBe('2026-03-29T22:00:00.000Z');
@@ -82,6 +90,8 @@ test.each([
   { to: '10:60' },
   { to: 'x10:00' },
   { to: '10:00x' },
+  { to: '109:00' },
+  { to: '10:000' },
   { holidays: Array.from({ length: 1_001 }, () => '2026-12-25') },
   { from: '17:00', to: '09:00' },
   { from: '09:00', to: '09:00' },
