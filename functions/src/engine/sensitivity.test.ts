@@ -65,6 +65,12 @@ test.each<[string, object, object, string]>([
   ],
   ['over a sensitive step', { source: 'previousStep', stepId: 'pay' }, t('a', '{{loop_item.x}}'), 'a each'],
   ['over the items of another text', { source: 'static', items: ['{{workflow_input.salary}}'] }, t('a', '{{loop_item}}'), 'a each'],
+  [
+    'over several texts',
+    { source: 'static', items: ['{{workflow_input.name}}', '{{workflow_input.salary}}'] },
+    t('a', '{{loop_item}}'),
+    'a each',
+  ],
 ])('a loop %s', (_name, over, inner, expected) => {
   expect(found([t('pay', 1, { sensitive: true }), loop(over, [inner])])).toBe(
     [...expected.split(' ').filter((id) => id !== ''), 'pay'].join(' '),
@@ -108,5 +114,5 @@ test('whether a value has something of it in it', () => {
 });
 
 test('a field that is no path is a name', () => {
-  expect(found([t('a', '{{workflow_input["a b"]}}')], { sensitive: ['a b'] })).toBe('a');
+  expect(found([t('a', '{{workflow_input["a b"]}}'), t('b', '{{workflow_input.other}}')], { sensitive: ['a b'] })).toBe('a');
 });
