@@ -1,3 +1,4 @@
+import { MutantRunStatus } from '@stryker-mutator/api/test-runner';
 import { strykerPlugins as found, strykerValidationSchema } from '@stryker-mutator/vitest-runner';
 
 /**
@@ -13,9 +14,15 @@ function create(injector) {
   const files = (tests) => [...new Set(tests.map((id) => `${id.slice(0, id.indexOf('#'))}#`))];
   runner.mutantRun = async (options) => {
     const result = await run({ ...options, testFilter: options.testFilter === undefined ? undefined : files(options.testFilter) });
-    const broken = result.status === 'survived' ? runner.ctx.state.getFiles().find((file) => file.result?.state === 'fail') : undefined;
+    const broken =
+      result.status === MutantRunStatus.Survived ? runner.ctx.state.getFiles().find((file) => file.result?.state === 'fail') : undefined;
     if (broken === undefined) return result;
-    return { status: 'killed', killedBy: [], failureMessage: broken.result.errors?.[0]?.message ?? 'a test file failed', nrOfTests: 0 };
+    return {
+      status: MutantRunStatus.Killed,
+      killedBy: [],
+      failureMessage: broken.result.errors?.[0]?.message ?? 'a test file failed',
+      nrOfTests: 0,
+    };
   };
   return runner;
 }
