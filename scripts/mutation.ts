@@ -1,9 +1,10 @@
 /**
  * `npm run mutation -- quorum retry`: changes these files of `functions/src/engine` in small ways and runs their tests against each
- * change (Stryker). A change that no test notices is a hole in the tests. Takes a second or more for each change.
+ * change (Stryker). A change that no test notices is a hole in the tests. Takes about a second for each change.
+ * `KILN_MUTATION_TESTS` names other tests.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { ROOT } from './root.ts';
@@ -16,14 +17,25 @@ if (files.length === 0 || missing.length > 0) {
   process.exit(2);
 }
 
-/** Only the tests beside a file, so that a change costs a second. A file without tests of its own is judged by all. */
-const tests = files.map((file) => `${ENGINE}/${file}.test.ts`);
-const all = tests.some((test) => !existsSync(join(ROOT, test)));
+/**
+ * Only the tests beside a file (`quorum.test.ts`, `quorum-….test.ts`), so that a change costs less than a second. Where a file has
+ * none, all tests of the engine judge.
+ */
+const beside = readdirSync(join(ROOT, ENGINE)).filter((name) => name.endsWith('.test.ts'));
+const tests = files.map((file) => beside.filter((name) => name.startsWith(`${file}.`) || name.startsWith(`${file}-`)));
+const chosen = tests.some((found) => found.length === 0)
+  ? {}
+  : {
+      KILN_MUTATION_TESTS: tests
+        .flat()
+        .map((name) => `${ENGINE}/${name}`)
+        .join(','),
+    };
 const stryker = join(dirname(createRequire(import.meta.url).resolve('@stryker-mutator/core/package.json')), 'bin', 'stryker.js');
 const mutate = files.map((file) => `${ENGINE}/${file}.ts`).join(',');
 const { status } = spawnSync(process.execPath, [stryker, 'run', 'scripts/mutation/stryker.config.json', '--mutate', mutate], {
   cwd: ROOT,
   stdio: 'inherit',
-  env: { ...process.env, ...(all ? {} : { KILN_MUTATION_TESTS: tests.join(',') }) },
+  env: { ...chosen, ...process.env },
 });
 process.exitCode = status ?? 1;

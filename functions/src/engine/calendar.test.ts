@@ -26,6 +26,14 @@ test.each([
   expect(after(start, hours)).toBe(expected);
 });
 
+test('hours begin and end at any minute, on the day of the zone', () => {
+  const short = businessCalendarSchema.parse({ from: '09:30', to: '10:45' });
+  expect(after('2026-11-02T00:00:00Z', 1.25, short)).toBe('2026-11-02T10:45:00.000Z');
+  expect(after('2026-11-02T00:00:00Z', 1.5, short)).toBe('2026-11-03T09:45:00.000Z');
+  const honolulu = businessCalendarSchema.parse({ timeZone: 'Pacific/Honolulu' });
+  expect(after('2026-11-02T19:00:00Z', 2, honolulu)).toBe('2026-11-02T21:00:00.000Z');
+});
+
 test('a day on which clocks change is as long as it really is', () => {
   const allDay = businessCalendarSchema.parse({ timeZone: 'Europe/Berlin', days: ['sun'], from: '00:00', to: '24:00' });
   expect(after('2026-03-28T23:00:00Z', 23, allDay)).toBe('2026-03-29T22:00:00.000Z');
@@ -38,16 +46,53 @@ test('100 years of business time are found', () => {
   expect(after('2026-01-01T00:00:00Z', 24 * 365 * 25)).toMatch(/^21\d\d-/);
 });
 
+test('without a word, business hours are nine to five from Monday to Friday in UTC', () => {
+  expect(businessCalendarSchema.parse({})).toEqual({
+    timeZone: 'UTC',
+    days: ['mon', 'tue', 'wed', 'thu', 'fri'],
+    from: '09:00',
+    to: '17:00',
+    holidays: [],
+  });
+  const weekend = businessCalendarSchema.parse({ days: ['sat', 'sun'], from: '00:00', to: '23:59' });
+  expect(after('2026-11-02T09:00:00Z', 1, weekend)).toBe('2026-11-07T01:00:00.000Z');
+});
+
+test.each([
+  [{ from: '9:00' }, 'a time of day is written 09:00; the end of a day is 24:00'],
+  [{ timeZone: 'Mars/Olympus' }, 'a time zone is a name such as "Europe/Berlin"'],
+  [{ from: '17:00', to: '09:00' }, 'business hours begin before they end'],
+])('the calendar %j is refused with what to write', (calendar, message) => {
+  expect(businessCalendarSchema.safeParse(calendar).error?.issues.map((issue) => issue.message)).toEqual([message]);
+});
+
+test('a year without one business day but the last is waited for', () => {
+  const mondays = Array.from({ length: 51 }, (_, week) => new Date(Date.UTC(2026, 10, 2 + 7 * week)).toISOString().slice(0, 10));
+  const rare = businessCalendarSchema.parse({ days: ['mon'], holidays: mondays });
+  expect(after('2026-11-02T00:00:00Z', 1, rare)).toBe('2027-10-25T10:00:00.000Z');
+});
+
 test('a calendar without business days is an error, not an endless search', () => {
   const everyMonday = Array.from({ length: 60 }, (_, week) => new Date(Date.UTC(2026, 10, 2 + 7 * week)).toISOString().slice(0, 10));
   const closed = businessCalendarSchema.parse({ days: ['mon'], holidays: everyMonday });
-  expect(kilnErrorOf(() => after('2026-11-01T00:00:00Z', 1, closed)).code).toBe('schedule.invalid');
+  const error = kilnErrorOf(() => after('2026-11-01T00:00:00Z', 1, closed));
+  expect([error.code, error.message]).toEqual([
+    'schedule.invalid',
+    'The business calendar has no business hours for more than a year. Check its days and holidays.',
+  ]);
 });
 
 test.each([
   { timeZone: 'Mars/Olympus' },
   { from: '9:00' },
   { to: '25:00' },
+  { to: '24:01' },
+  { to: '10:60' },
+  { to: 'x10:00' },
+  { to: '10:00x' },
+  { to: '109:00' },
+  { to: '10:000' },
+  { holidays: Array.from({ length: 1_001 }, () => '2026-12-25') },
   { from: '17:00', to: '09:00' },
   { from: '09:00', to: '09:00' },
   { days: [] },

@@ -44,17 +44,18 @@ function createEnvironment(): Environment {
   for (const root of conditionRoots) {
     created.registerVariable(root, 'dyn');
   }
-  // In JSON 1000 and 1000.5 are one type; the declarations are for the type check, our evaluation does the arithmetic.
+  // In JSON 1000 and 1000.5 are one type; the declarations are for the type check, our evaluation does the work.
+  const declared = (): null => null;
   for (const operator of ['+', '-', '*', '/']) {
-    created.registerOperator(`int ${operator} double: double`, () => 0);
-    created.registerOperator(`double ${operator} int: double`, () => 0);
+    created.registerOperator(`int ${operator} double: double`, declared);
+    created.registerOperator(`double ${operator} int: double`, declared);
   }
-  created.registerFunction('timestamp(google.protobuf.Timestamp): google.protobuf.Timestamp', (value: unknown) => value);
-  created.registerFunction('int(google.protobuf.Timestamp): int', () => 0n);
-  created.registerFunction('string(google.protobuf.Timestamp): string', () => '');
-  created.registerFunction('string(google.protobuf.Duration): string', () => '');
+  created.registerFunction('timestamp(google.protobuf.Timestamp): google.protobuf.Timestamp', declared);
+  created.registerFunction('int(google.protobuf.Timestamp): int', declared);
+  created.registerFunction('string(google.protobuf.Timestamp): string', declared);
+  created.registerFunction('string(google.protobuf.Duration): string', declared);
   // Has(…) stands in for has(…) in the type check: the library’s macro refuses has(step["my-step"].x).
-  created.registerFunction(`${HAS_STAND_IN}(dyn): bool`, () => true);
+  created.registerFunction(`${HAS_STAND_IN}(dyn): bool`, declared);
   return created;
 }
 

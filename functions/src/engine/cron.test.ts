@@ -30,32 +30,43 @@ test('times between: after the first, up to and including the last, and never mo
   expect(occurrencesBetween('@hourly', 'UTC', to, from)).toEqual([]);
 });
 
-describe('T8', () => {
-  test.each([
-    ['Europe/Berlin', '30 2 * * *', 2026],
-    ['Europe/Berlin', '0 3 * * *', 2026],
-    ['America/New_York', '30 2 * * *', 2026],
-    ['America/New_York', '30 1 * * *', 2026],
-    ['America/Santiago', '0 0 * * *', 2026],
-    ['America/Santiago', '30 23 * * *', 2026],
-    ['America/Santiago', '30 0 * * *', 2026],
-    ['Australia/Lord_Howe', '15 2 * * *', 2026],
-    ['Australia/Lord_Howe', '45 1 * * *', 2026],
-    ['Africa/Cairo', '30 0 * * *', 2026],
-    ['Asia/Beirut', '0 0 * * *', 2026],
-    ['Antarctica/Troll', '30 1 * * *', 2026],
-    ['Africa/Casablanca', '30 2 * * *', 2026],
-    ['America/Havana', '30 0 * * *', 2026],
-    ['Asia/Kolkata', '30 2 * * *', 2026],
-    ['UTC', '30 2 * * *', 2028],
-  ])('T8 in %s the daily schedule %s runs exactly once on every calendar day of %i', (timeZone, cron, year) => {
-    const from = Date.UTC(year, 0, 1) - 2 * 86_400_000;
-    const dates = occurrencesBetween(cron, timeZone, from, from + 370 * 86_400_000).map((time) => dateIn(timeZone, time));
-    const ofYear = dates.filter((date) => date.startsWith(String(year)));
-    expect(new Set(ofYear).size).toBe(ofYear.length);
-    expect(ofYear).toHaveLength(year % 4 === 0 ? 366 : 365);
-  });
+test.each([
+  ['@hourly', '2026-03-04T06:00:00Z'],
+  ['@daily', '2026-03-05T00:00:00Z'],
+  ['@midnight', '2026-03-05T00:00:00Z'],
+  ['@weekly', '2026-03-08T00:00:00Z'],
+  ['@monthly', '2026-04-01T00:00:00Z'],
+  ['@yearly', '2027-01-01T00:00:00Z'],
+  ['@annually', '2027-01-01T00:00:00Z'],
+  [' @Daily ', '2026-03-05T00:00:00Z'],
+  ['  0 7   * * *  ', '2026-03-04T07:00:00Z'],
+])('after a Wednesday morning, %j comes at %s', (cron, expected) => {
+  expect(nextOccurrence(cron, 'UTC', utc('2026-03-04T05:06:07Z'))).toBe(utc(expected));
+});
 
+test('times between are a thousand at most, where nobody says how many', () => {
+  expect(occurrencesBetween('* * * * *', 'UTC', 0, 2_000 * 60_000)).toHaveLength(1_000);
+  expect(occurrencesBetween('* * * * *', 'UTC', 0, 2_000 * 60_000, 0)).toEqual([]);
+});
+
+const longCron = (length: number): string => `${'0,'.repeat((length - 9) / 2)}0 * * * *`;
+
+test.each([
+  ['0 9 * * *', 'Mars/Olympus', '"Mars/Olympus" is not a time zone; write a name such as "Europe/Berlin" or "UTC".'],
+  ['0 9 * * *', 'x'.repeat(70), `"${'x'.repeat(64)}" is not a time zone; write a name such as "Europe/Berlin" or "UTC".`],
+  ['* * * *', 'UTC', '"* * * *" does not have the five fields minute, hour, day of month, month, day of week.'],
+  [longCron(201), 'UTC', `"${longCron(201).slice(0, 100)}" does not have the five fields minute, hour, day of month, month, day of week.`],
+  ['0 0 30 2 *', 'UTC', '"0 0 30 2 *" never comes.'],
+])('the schedule %j in %j is refused with a reason', (cron, timeZone, reason) => {
+  expect(checkSchedule(cron, timeZone)).toEqual([{ path: '', code: 'schedule.invalid', message: reason }]);
+});
+
+test('a schedule is read up to 200 characters; what the reader says is passed on', () => {
+  expect(checkSchedule(longCron(199), 'UTC')).toEqual([]);
+  expect(checkSchedule('60 * * * *', 'UTC')[0]?.message).toMatch(/^"60 \* \* \* \*" is not a cron expression: (?!CronPattern).+\.$/);
+});
+
+describe('T8', () => {
   test('T8 a skipped time runs when the clock jumps, a repeated time runs the first time', () => {
     const around = (cron: string, zone: string, from: string): string[] =>
       iso(occurrencesBetween(cron, zone, utc(from), utc(from) + 3 * 86_400_000));
@@ -143,4 +154,31 @@ test('property: the next time is after the given one, and none is left out in be
     }),
     { numRuns: 300 },
   );
+});
+
+describe('T8, every day of a year', () => {
+  test.each([
+    ['Europe/Berlin', '30 2 * * *', 2026],
+    ['Europe/Berlin', '0 3 * * *', 2026],
+    ['America/New_York', '30 2 * * *', 2026],
+    ['America/New_York', '30 1 * * *', 2026],
+    ['America/Santiago', '0 0 * * *', 2026],
+    ['America/Santiago', '30 23 * * *', 2026],
+    ['America/Santiago', '30 0 * * *', 2026],
+    ['Australia/Lord_Howe', '15 2 * * *', 2026],
+    ['Australia/Lord_Howe', '45 1 * * *', 2026],
+    ['Africa/Cairo', '30 0 * * *', 2026],
+    ['Asia/Beirut', '0 0 * * *', 2026],
+    ['Antarctica/Troll', '30 1 * * *', 2026],
+    ['Africa/Casablanca', '30 2 * * *', 2026],
+    ['America/Havana', '30 0 * * *', 2026],
+    ['Asia/Kolkata', '30 2 * * *', 2026],
+    ['UTC', '30 2 * * *', 2028],
+  ])('T8 in %s the daily schedule %s runs exactly once on every calendar day of %i', (timeZone, cron, year) => {
+    const from = Date.UTC(year, 0, 1) - 2 * 86_400_000;
+    const dates = occurrencesBetween(cron, timeZone, from, from + 370 * 86_400_000).map((time) => dateIn(timeZone, time));
+    const ofYear = dates.filter((date) => date.startsWith(String(year)));
+    expect(new Set(ofYear).size).toBe(ofYear.length);
+    expect(ofYear).toHaveLength(year % 4 === 0 ? 366 : 365);
+  });
 });

@@ -171,16 +171,6 @@ test('V1 the limit counts bytes, not characters', () => {
   expect(kilnErrorOf(() => parseJson(JSON.stringify(text))).code).toBe('payload.too_large');
 });
 
-test('V1 lists that share parts cannot be expanded without end', () => {
-  let value: unknown = [1];
-  for (let level = 0; level < 90; level += 1) {
-    value = [value, value];
-  }
-  const error = kilnErrorOf(() => canonicalJson(value));
-  expect(error.code).toBe('payload.too_large');
-  expect(error.message).toContain('more than');
-});
-
 test('text that is not JSON is refused, a byte order mark is ignored', () => {
   for (const text of ['', '{', '{a:1}', "{'a':1}", 'undefined', '[1,]', '1 2', 'NaN']) {
     expect(kilnErrorOf(() => parseJson(text)).code).toBe('payload.invalid_json');
@@ -268,3 +258,14 @@ function reversed(value: unknown): unknown {
       .map(([key, member]) => [key, reversed(member)]),
   );
 }
+
+// The slowest one.
+test('V1 lists that share parts cannot be expanded without end', () => {
+  let value: unknown = [1];
+  for (let level = 0; level < 90; level += 1) {
+    value = [value, value];
+  }
+  const error = kilnErrorOf(() => canonicalJson(value));
+  expect(error.code).toBe('payload.too_large');
+  expect(error.message).toContain('more than');
+});

@@ -1,6 +1,6 @@
 import type { LoopFrame } from '../model/step.ts';
 import { keyOf, loopsAround, placeOf } from './definition-index.ts';
-import type { DefinitionIndex, Place } from './definition-index.ts';
+import type { DefinitionIndex, Frame, Place } from './definition-index.ts';
 
 /** Why a reference from one step to another cannot be followed. */
 export type ScopeFault = 'unknown' | 'self' | 'later' | 'other_branch' | 'inside_loop';
@@ -16,7 +16,7 @@ export function visibleFrom(index: DefinitionIndex, from: Place, targetId: strin
   if (target === undefined) return { ok: false, fault: 'unknown' };
   if (target.step.id === from.step.id) return { ok: false, fault: 'self' };
   let shared = 0;
-  while (shared < from.frames.length && shared < target.frames.length && sameFrame(from, target, shared)) shared += 1;
+  while (sameFrame(from.frames[shared], target.frames[shared])) shared += 1;
   const fromTop = topPosition(index, from, shared);
   const targetTop = topPosition(index, target, shared);
   // The target's own exception path: the step has ended when the path runs.
@@ -43,10 +43,11 @@ function topPosition(index: DefinitionIndex, place: Place, shared: number): numb
   return owner === undefined ? place.position : placeOf(index, owner).position;
 }
 
-function sameFrame(a: Place, b: Place, depth: number): boolean {
-  const left = a.frames[depth];
-  const right = b.frames[depth];
-  if (left === undefined || right === undefined || left.owner !== right.owner || left.part !== right.part) return false;
-  if (left.part === 'branch' && right.part === 'branch') return left.name === right.name;
-  return left.part !== 'exception' || right.part !== 'exception' || left.code === right.code;
+function sameFrame(left: Frame | undefined, right: Frame | undefined): boolean {
+  return left !== undefined && left.owner === right?.owner && left.part === right.part && nameOf(left) === nameOf(right);
+}
+
+/** Which of several lists of its kind the frame is. */
+function nameOf(frame: Frame): string | undefined {
+  return frame.part === 'branch' ? frame.name : frame.part === 'exception' ? frame.code : undefined;
 }

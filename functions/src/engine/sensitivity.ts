@@ -76,9 +76,8 @@ function collectors({ frames }: Place): readonly string[] {
   return frames.filter(({ part }) => part === 'item' || part === 'branch').map(({ owner }) => owner);
 }
 
-/** Where steps stand inside a step of that type. */
+/** Where steps stand inside a step of that type; a condition has nothing else in it that counts. */
 const listFields: Readonly<Partial<Record<string, readonly string[]>>> = {
-  condition: ['then', 'else'],
   loop: ['steps', 'over'],
   parallel: ['branches'],
 };

@@ -129,3 +129,177 @@ describe('why a run waits', () => {
     expect(waitingReason({ run: run({ status: 'completed', reconciliation: 'reconciled' }), steps: [] })).toBeUndefined();
   });
 });
+
+/** All that is said about one step or run, without what an operator may do. */
+function told(facts: Parameters<typeof waitingReason>[0]): unknown {
+  const reason = waitingReason(facts);
+  if (reason === undefined) return undefined;
+  const { mayDo, ...rest } = reason;
+  expect(mayDo.every(({ allowed }) => allowed)).toBe(true);
+  return rest;
+}
+
+describe('what is said of a step', () => {
+  const error = { code: 'http.server_error', class: 'retryable' as const, message: 'it answered 503' };
+  const lastError = { code: error.code, message: error.message };
+
+  test.each<[Partial<StepRecord>, object]>([
+    [
+      { wait: { kind: 'timer' }, wakeAt: 9_000 },
+      { kind: 'timer', until: 9_000, bellAt: 9_000, text: '"pay" waits for its time to come.', then: 'the run goes on' },
+    ],
+    [
+      { wait: { kind: 'timer' }, startedAt: undefined, type: '$compensate' },
+      { kind: 'timer', since: 2_000, text: 'The compensation of "pay" waits for its time to come.', then: 'the run goes on' },
+    ],
+    [
+      { wait: { kind: 'slot', limit: 'model calls' }, wakeAt: 9_000 },
+      {
+        kind: 'slot',
+        on: 'model calls',
+        until: 9_000,
+        bellAt: 9_000,
+        text: '"pay" waits for a free slot of model calls.',
+        then: 'it asks again',
+      },
+    ],
+    [
+      { wait: { kind: 'run', runId: 'r2' }, wakeAt: 9_000 },
+      { kind: 'run', on: 'r2', bellAt: 9_000, text: '"pay" waits for its child run r2.', then: 'the step ends with the child run' },
+    ],
+    [
+      { wait: { kind: 'document', path: 'orders/1' }, wakeAt: 9_000 },
+      { kind: 'document', on: 'orders/1', until: 9_000, bellAt: 9_000, text: '"pay" waits for a change of orders/1.' },
+    ],
+    [{ wait: { kind: 'turn' } }, { kind: 'beginning', text: '"pay" has its result; the code is about to see it.' }],
+    [
+      { wait: { kind: 'event', waitId: 'w', event: 'paid' }, wakeAt: 9_000 },
+      {
+        kind: 'event',
+        on: '"paid"',
+        until: 9_000,
+        bellAt: 9_000,
+        text: '"pay" waits for the event "paid".',
+        then: 'the step goes on without the event, or fails, as its workflow says',
+      },
+    ],
+    [
+      { wait: { kind: 'retry' }, attempt: 2, error, wakeAt: 9_000 },
+      {
+        kind: 'retry',
+        attempt: 2,
+        lastError,
+        until: 9_000,
+        bellAt: 9_000,
+        nextAttemptAt: 9_000,
+        text: 'Attempt 2 of "pay" failed: it answered 503. It is tried again.',
+      },
+    ],
+    [
+      { wait: { kind: 'retry' }, attempt: 1 },
+      { kind: 'retry', attempt: 1, text: 'Attempt 1 of "pay" failed. It is tried again.' },
+    ],
+    [
+      { state: 'running', attempt: 1, lease: { token: 'x', until: 8_000 } },
+      {
+        kind: 'performing',
+        attempt: 1,
+        until: 8_000,
+        text: '"pay" is being performed, attempt 1.',
+        then: 'without an answer by then the attempt counts as lost',
+      },
+    ],
+    [
+      { state: 'running', attempt: 1 },
+      { kind: 'performing', attempt: 1, text: '"pay" is being performed, attempt 1.' },
+    ],
+    [{ state: 'ready' }, { kind: 'beginning', text: '"pay" is about to begin.' }],
+    [
+      { state: 'unresolved', error, attempt: 1, attempts: [{ n: 1, startedAt: 2_200, endedAt: 2_900 }] },
+      {
+        kind: 'unresolved',
+        since: 2_900,
+        attempt: 1,
+        lastError,
+        text: 'Nobody knows whether "pay" took effect (it answered 503). Look in the target system, then settle it.',
+      },
+    ],
+    [
+      { state: 'unresolved' },
+      { kind: 'unresolved', text: 'Nobody knows whether "pay" took effect. Look in the target system, then settle it.' },
+    ],
+    [{ wait: { kind: 'approval', approvalId: 'gone' } }, { kind: 'approval', text: '"pay" waits for a decision.' }],
+  ])('%j', (more, expected) => {
+    expect(told({ run: run(), steps: [step(more)] })).toEqual({ stepKey: 'pay', since: 2_100, ...expected });
+  });
+
+  test.each([
+    ['approve', 'it counts as approved'],
+    ['reject', 'it counts as rejected'],
+    ['fail', 'the step fails'],
+    ['escalate', 'it is passed on'],
+  ] as const)('a decision whose deadline passes: %s', (onDeadline, then) => {
+    const approvals = new Map([['a1', { title: 'Pay', eligible: [], deadlineAt: 90_000, onDeadline }]]);
+    const steps = [step({ wait: { kind: 'approval', approvalId: 'a1' } })];
+    expect(told({ run: run(), steps, approvals })).toEqual({
+      kind: 'approval',
+      stepKey: 'pay',
+      since: 2_100,
+      on: 'nobody: no member may decide',
+      until: 90_000,
+      then,
+      text: '"pay" waits for a decision on "Pay" by nobody: no member may decide.',
+    });
+  });
+});
+
+describe('what is said of a run', () => {
+  test.each<[Partial<RunRecord>, object | undefined]>([
+    [
+      { status: 'paused', pausedAt: 3_000 },
+      { kind: 'paused', since: 3_000, text: 'An operator has paused the run; it goes on when it is resumed.' },
+    ],
+    [{ status: 'paused' }, { kind: 'paused', since: 1_100, text: 'An operator has paused the run; it goes on when it is resumed.' }],
+    [
+      { status: 'pending', startedAt: undefined, queuedFor: 'concurrency' },
+      { kind: 'slot', since: 1_000, on: 'concurrency', text: 'The run waits for its turn in concurrency.', then: 'it asks again' },
+    ],
+    [{ status: 'pending' }, { kind: 'beginning', since: 1_100, text: 'The run is about to be checked and begun.' }],
+    [{ status: 'cancelling' }, { kind: 'ending', since: 1_100, text: 'The run is being ended; 0 steps are left.' }],
+    [{ status: 'compensating' }, { kind: 'undoing', since: 1_100, text: 'What the run did is being undone, the latest first.' }],
+    [
+      { status: 'completed', endedAt: 5_000, reconciliation: 'pending' },
+      { kind: 'check', since: 5_000, text: 'The run has completed; whether the target system agrees is being checked.' },
+    ],
+    [
+      { status: 'completed', reconciliation: 'mismatch' },
+      { kind: 'mismatch', since: 1_000, text: 'The target system shows something else than the run did; somebody has to look.' },
+    ],
+    [{ status: 'completed', reconciliation: 'accepted' }, undefined],
+    [{ status: 'running' }, undefined],
+  ])('%j', (more, expected) => {
+    expect(told({ run: run(more), steps: [] })).toEqual(expected);
+  });
+
+  test('the most pressing comes first, of alike ones the oldest', () => {
+    const waits: readonly Partial<StepRecord>[] = [
+      { state: 'ready' },
+      { state: 'running' },
+      { wait: { kind: 'timer' } },
+      { wait: { kind: 'retry' } },
+      { wait: { kind: 'slot', limit: 'x' } },
+      { wait: { kind: 'document', path: 'x' } },
+      { wait: { kind: 'run', runId: 'x' } },
+      { wait: { kind: 'event', waitId: 'x', event: 'x' }, key: 'new', startedAt: 3_000 },
+      { wait: { kind: 'event', waitId: 'x', event: 'x' }, key: 'old' },
+      { wait: { kind: 'approval', approvalId: 'x' } },
+      { state: 'unresolved' },
+    ];
+    const reasons = (status: RunRecord['status']): readonly (string | undefined)[] =>
+      waitingReasons({ run: run({ status }), steps: waits.map(step) }).map(({ kind, stepKey }) => (kind === 'event' ? stepKey : kind));
+    const ordered = ['approval', 'old', 'new', 'run', 'document', 'slot', 'retry', 'timer', 'performing', 'beginning'];
+    expect(reasons('paused')).toEqual(['unresolved', 'paused', ...ordered]);
+    expect(reasons('compensating')).toEqual(['unresolved', ...ordered, 'undoing']);
+    expect(reasons('cancelling')).toEqual(['unresolved', ...ordered, 'ending']);
+  });
+});
