@@ -166,6 +166,7 @@ function snapshotOfExisting(doc: QueryDocumentSnapshot): Snapshot {
     id: doc.id,
     data: withoutTtl(doc.data()),
     createTime: doc.createTime.toMillis(),
+    changeTime: doc.updateTime.toMillis(),
     updateTime: token(doc.updateTime),
   });
 }

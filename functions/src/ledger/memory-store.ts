@@ -259,5 +259,6 @@ function numberOr0(value: Value | undefined): number {
 }
 
 function snapshotOf(doc: Doc): Snapshot {
-  return readable({ path: doc.path, id: doc.id, data: doc.data, createTime: doc.createTime, updateTime: String(doc.version) });
+  const { path, id, data, createTime, changeTime, version } = doc;
+  return readable({ path, id, data, createTime, changeTime, updateTime: String(version) });
 }

@@ -41,6 +41,8 @@ export interface Snapshot {
   readonly data: Readonly<Record<string, unknown>>;
   /** Server time of creation, ms. */
   readonly createTime: number;
+  /** Server time of the last change, ms. */
+  readonly changeTime: number;
   /** Opaque; compared for equality only. */
   readonly updateTime: string;
 }

@@ -79,19 +79,24 @@ async function act(runtime: Runtime, held: Held, caller: Caller): Promise<void> 
     case 'nothing':
       return;
     case 'early':
-      if (caller.kind === 'doorbell') await runtime.doorbells.arm(held.record, due.at, caller.hop + 1);
+      if (caller.kind === 'doorbell') await runtime.doorbells.arm(held.record, due.at, freshHop(caller));
       // Called again although it waits: whoever let it wait may have died before looking for the events that came before it.
       else if (held.record.wait?.kind === 'event') await matchBufferedEvent(runtime, held.record, held.record.wait.waitId);
       return;
     case 'begin':
       return begin(runtime, held);
     case 'lost':
-      return attemptLost(runtime, held);
+      return attemptLost(runtime, held, freshHop(caller));
     case 'wake': {
       const again = held.record.wait?.kind === 'retry' || held.record.wait?.kind === 'slot';
       return again ? begin(runtime, held) : wake(runtime, held);
     }
   }
+}
+
+/** The name of the ring that has called is used up; whoever armed it may have died before the commit that it belonged to. */
+function freshHop(caller: Caller): number {
+  return caller.kind === 'doorbell' ? caller.hop + 1 : 0;
 }
 
 async function begin(runtime: Runtime, step: Held): Promise<void> {
@@ -151,7 +156,7 @@ async function wake(runtime: Runtime, held: Held): Promise<void> {
 }
 
 /** The lease ran out. What happened to the attempt nobody knows; what to do depends on whether repeating is harmless. */
-async function attemptLost(runtime: Runtime, held: Held): Promise<void> {
+async function attemptLost(runtime: Runtime, held: Held, hop: number): Promise<void> {
   const { record } = held;
   runtime.observe({ kind: 'attempt_lost', step: record });
   const index = record.kind === 'graph' ? await runtime.definitions.get(record.accountId, record.workflowId, record.version) : undefined;
@@ -180,7 +185,7 @@ async function attemptLost(runtime: Runtime, held: Held): Promise<void> {
     return finish(runtime, held, { index, outcome, runOutput: runOutputOf(runtime, held, index) });
   }
   const at = runtime.clock.now() + decision.delayMs;
-  await runtime.doorbells.arm(record, at, 0);
+  await runtime.doorbells.arm(record, at, hop);
   await loseAttempt(runtime, held, error, at);
 }
 

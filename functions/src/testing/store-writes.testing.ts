@@ -141,7 +141,7 @@ export function times(bench: OpenBench): void {
   test('a snapshot has path, id and times; the update time is that of the commit', async () => {
     const b = bench();
     const { updateTime, time } = await b.store.commit([{ op: 'create', path: b.at('a'), data: { n: 1 } }]);
-    expect(await b.read('a')).toEqual({ path: b.at('a'), id: 'a', data: { n: 1 }, createTime: time, updateTime });
+    expect(await b.read('a')).toEqual({ path: b.at('a'), id: 'a', data: { n: 1 }, createTime: time, changeTime: time, updateTime });
   });
 
   test('a change makes a new update time and leaves the time of creation', async () => {
@@ -152,6 +152,7 @@ export function times(bench: OpenBench): void {
     const after = await b.read('a');
     expect(after?.updateTime).not.toBe(before?.updateTime);
     expect(after?.createTime).toBe(before?.createTime);
+    expect(after?.changeTime).toBeGreaterThan(before?.changeTime ?? Number.NaN);
   });
 
   test('D6 a write that changes nothing leaves the update time, so it conflicts with nobody', async () => {

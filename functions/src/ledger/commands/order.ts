@@ -84,7 +84,18 @@ export async function stand(tx: Transaction, { runtime, ref, commandId, command 
   const step = stepDoc === undefined ? undefined : heldStep(stepDoc);
   const verdict = verdictOn(command.kind, run, step?.record);
   if (!verdict.allowed) throw new KilnError('command.refused', verdict.reason);
+  const overtaken = command.kind === 'retry' ? overtakenBy(commandDoc, run, stepDoc) : undefined;
+  if (overtaken !== undefined) throw new KilnError('command.refused', overtaken);
   return { run, runDoc, step, now: runtime.clock.now() };
+}
+
+export const FAILED_MEANWHILE = 'the run has failed meanwhile; ask again, and a new run goes on from the failed step';
+
+/** What has happened since a retry was asked for, where that makes something else of it: whoever asked has to look again. */
+function overtakenBy({ createTime }: Snapshot, run: RunRecord, step: Snapshot | undefined): string | undefined {
+  if (run.status === 'failed' && createTime < (run.endedAt ?? 0)) return FAILED_MEANWHILE;
+  if (step?.data['state'] !== 'unresolved' || createTime >= step.changeTime) return undefined;
+  return 'an attempt has ended without an answer meanwhile; ask again if its effect may happen a second time';
 }
 
 /** The answer, and the entry in the history. Reads: call it before the first write. */

@@ -16,7 +16,7 @@ import type { Held } from '../steps.ts';
 import { remove } from '../store.ts';
 import type { Transaction, Write } from '../store.ts';
 import type { Outcome } from '../transitions.ts';
-import { argumentOf, carryOut, requiredStep } from './order.ts';
+import { argumentOf, carryOut, FAILED_MEANWHILE, requiredStep } from './order.ts';
 import { guardOf } from '../sensitive.ts';
 import type { Order, Standing } from './order.ts';
 
@@ -31,6 +31,7 @@ export async function retryStep(order: Order): Promise<void> {
   const argument = argumentOf(order);
   const done = await carryOut(order, async (_tx, standing) => {
     const { record, updateTime } = requiredStep(standing);
+    if (standing.run.status === 'failed') throw new KilnError('command.refused', FAILED_MEANWHILE);
     const edited = argument === undefined ? undefined : editedInput(record.kind, record.type, argument);
     const stored = edited === undefined ? undefined : storePayload(record, `${record.key}~edited`, canonicalJson(edited), guardOf(record));
     const now = standing.now;
