@@ -19,8 +19,9 @@ const t = (id: string): object => ({ id, type: 'transform', value: id });
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-async function order(stage: Stage, runId: string, kind: CommandKind, id: string): Promise<void> {
-  const data = commandDocument({ accountId: ACCOUNT, runId, by: 'bob', at: stage.now, kind, reason: 'test' });
+async function order(stage: Stage, runId: string, kind: CommandKind, id: string, stepKey?: string): Promise<void> {
+  const about = stepKey === undefined ? {} : { stepKey };
+  const data = commandDocument({ accountId: ACCOUNT, runId, by: 'bob', at: stage.now, kind, reason: 'test', ...about });
   await stage.write({ op: 'create', path: paths.command(ACCOUNT, runId, id), data });
 }
 
@@ -157,6 +158,86 @@ describe('found by the simulator and by fuzzing', () => {
     const wrong = await stage.start('wf', { event: 'paid' });
     await stage.deliverAll();
     expect(stage.run(wrong)).toMatchObject({ status: 'failed', error: { code: 'request.invalid' } });
+  });
+
+  /** A step that failed once and is tried again, while somebody has asked for a retry that nobody has looked at yet. */
+  async function retried(fails: (attempt: number) => KilnError, idempotent: boolean): Promise<{ stage: Stage; runId: string }> {
+    let attempts = 0;
+    const failing: Action = {
+      ...base,
+      name: 'failing',
+      idempotent,
+      run: () => {
+        throw fails((attempts += 1));
+      },
+    };
+    const stage = new Stage({ wf: [{ id: 'a', type: 'action', action: 'failing', retry: { maxAttempts: 2 } }] }, [failing]);
+    const runId = await stage.start('wf');
+    await stage.deliverAll();
+    expect(stage.step(runId, 'a')).toMatchObject({ state: 'waiting', wait: { kind: 'retry' }, attempt: 1 });
+    await order(stage, runId, 'retry', 'c', 'a');
+    stage.now += HOUR;
+    return { stage, runId };
+  }
+  const attendStep = (stage: Stage, runId: string) =>
+    stage.perform((runtime) => attend(runtime, { accountId: ACCOUNT, runId, key: 'a' }, { kind: 'reconciler' }));
+
+  test('a retry that its run’s failure has overtaken changes nothing, and says so', async () => {
+    const { stage, runId } = await retried(() => new KilnError('http.server_error', '503'), true);
+    // Looked at while the run was still live, carried out when it has failed.
+    const ordered = await stage.enter((runtime) => attendCommand(runtime, { accountId: ACCOUNT, runId }, 'c'));
+    for (let n = 0; n < 2; n += 1) {
+      await ordered.until('get');
+      await ordered.go();
+    }
+    await attendStep(stage, runId);
+    expect(stage.run(runId).status).toBe('failed');
+    const failed = stage.step(runId, 'a');
+    await ordered.finish();
+    expect(stage.step(runId, 'a')).toEqual(failed);
+    expect(commandOf(stage, runId, 'c')).toMatchObject({
+      status: 'refused',
+      result: expect.stringContaining('failed meanwhile') as string,
+    });
+    await order(stage, runId, 'retry', 'again', 'a');
+    await stage.perform((runtime) => attendCommand(runtime, { accountId: ACCOUNT, runId }, 'again'));
+    expect(commandOf(stage, runId, 'again')).toMatchObject({ status: 'done', result: expect.stringContaining('goes on from') as string });
+  });
+
+  test('a retry that was asked for before the outcome became unknown does not repeat the effect', async () => {
+    const answers = ['http.server_error', 'http.interrupted'] as const;
+    const { stage, runId } = await retried((attempt) => new KilnError(answers[attempt - 1] ?? 'internal', 'no answer'), false);
+    await attendStep(stage, runId);
+    expect(stage.step(runId, 'a')).toMatchObject({ state: 'unresolved', attempt: 2 });
+    await stage.perform((runtime) => attendCommand(runtime, { accountId: ACCOUNT, runId }, 'c'));
+    expect(stage.step(runId, 'a')).toMatchObject({ state: 'unresolved', attempt: 2 });
+    expect(commandOf(stage, runId, 'c')).toMatchObject({ status: 'refused' });
+    await order(stage, runId, 'retry', 'knowing', 'a');
+    await stage.perform((runtime) => attendCommand(runtime, { accountId: ACCOUNT, runId }, 'knowing'));
+    expect(commandOf(stage, runId, 'knowing')).toMatchObject({ status: 'done' });
+    expect(stage.effects).toHaveLength(3);
+  });
+
+  test('a lost attempt whose ring came before its commit is rung again, even at the same moment', async () => {
+    const slow: Action = { ...base, name: 'slow', idempotent: true, run: () => 'done' };
+    const stage = new Stage({ wf: [{ id: 'a', type: 'action', action: 'slow' }] }, [slow]);
+    const runId = await stage.start('wf');
+    stage.created.length = 0;
+    await stage.perform((runtime) => attendRun(runtime, { accountId: ACCOUNT, runId }));
+    const ref = { accountId: ACCOUNT, runId, key: 'a' };
+    const dying = await stage.enter((runtime) => attend(runtime, ref, { kind: 'trigger' }));
+    await dying.until('commit');
+    await dying.go('die_after');
+    stage.now += HOUR;
+    const finder = await stage.enter((runtime) => attend(runtime, ref, { kind: 'reconciler' }));
+    await finder.until('commit');
+    finder.die();
+    const ring = stage.rings.at(-1)?.ring;
+    if (ring === undefined) throw new Error('nobody armed a ring');
+    await stage.perform((runtime) => attend(runtime, ref, { kind: 'doorbell', hop: ring.hop }));
+    expect(stage.step(runId, 'a')).toMatchObject({ state: 'waiting', wait: { kind: 'retry' } });
+    expect(stage.refused).toEqual([]);
+    expect(stage.rings).toHaveLength(2);
   });
 
   test('a hiccup of the database does not end a delivery for good', async () => {

@@ -231,6 +231,21 @@ describe('retrying a failed run', () => {
     expect([ops.run(run).status, ops.run(next).status]).toEqual(['failed', 'completed']);
   });
 
+  test('asked twice, it is one new run, and the second answer names it; another input is another run', async () => {
+    broken = (what) => what === '"b"';
+    await ops.publish('wf', [act('a', 'a'), act('b', 'b')]);
+    const run = await ops.start('wf');
+    broken = () => false;
+    const next = await forked(run, {}, 'retry');
+    calls.length = 0;
+    expect(await ops.command(run, 'retry')).toMatchObject({
+      status: 'done',
+      result: `Run ${next} went on from there already; it is completed`,
+    });
+    expect(calls).toEqual([]);
+    expect(await forked(run, { argument: { input: { inputs: { what: 'c' } } } }, 'retry')).not.toBe(next);
+  });
+
   test('in a loop with several lanes: what is done is kept, what failed or was cut off is done again, the rest follows', async () => {
     broken = (what) => what === '2';
     await ops.publish('wf', [

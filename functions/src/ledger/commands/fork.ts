@@ -34,12 +34,16 @@ export async function fork(order: Order): Promise<void> {
 
 const retryArgument = z.strictObject({ input: z.record(z.string(), z.json()).optional(), version: z.number().int().positive().optional() });
 
-/** A failed run never changes; trying it again is a new run that goes on from the failed step. */
+/** A failed run never changes; trying it again is a new run that goes on from the failed step. Asked twice, it is one. */
 export async function retryRun(order: Order): Promise<void> {
   const parsed = retryArgument.safeParse(argumentOf(order) ?? {});
   if (!parsed.success) throw new KilnError('command.refused', 'the argument of a retry is {"input": {…}}, {"version": n} or both');
   const { run, step } = await read(order);
-  await goOn(order, run, step, parsed.data.version, parsed.data.input);
+  const runId = newRunId(order);
+  const { docs } = await order.runtime.store.get([paths.run(run.accountId, runId)]);
+  if (docs[0] === undefined) return goOn(order, run, step, parsed.data.version, parsed.data.input);
+  const result = `Run ${runId} went on from there already; it is ${runRecordSchema.parse(docs[0].data).status}`;
+  await carryOut(order, () => Promise.resolve({ result, writes: [], data: { forkedTo: runId } }));
 }
 
 function argument(order: Order): z.infer<typeof forkArgument> {
@@ -58,15 +62,19 @@ async function read({ runtime, ref, command }: Order): Promise<{ run: RunRecord;
   return { run: runRecordSchema.parse(docs[0].data), step: docs[1] === undefined ? undefined : stepRecordSchema.parse(docs[1].data) };
 }
 
-/** The same command makes the same run, however often it is carried out. */
-function forkedId({ ref, commandId }: Order): string {
-  return digest(`fork ${ref.accountId}/${ref.runId}/${commandId}`).slice(0, 24);
+/** The same command makes the same run, however often it is carried out; and so do retries that ask for the same. */
+function newRunId({ ref, commandId, command: { kind, stepKey, argument } }: Order): string {
+  const from = `${ref.accountId}/${ref.runId}`;
+  return digest(kind === 'retry' ? canonicalJson(['retry', from, stepKey ?? '', argument ?? '']) : `fork ${from}/${commandId}`).slice(
+    0,
+    24,
+  );
 }
 
 /** From the beginning: a run like any other, that says where it comes from. */
 async function again(order: Order, run: RunRecord, version: number | undefined, input: Json | undefined): Promise<void> {
   const { runtime, ref, command } = order;
-  const runId = forkedId(order);
+  const runId = newRunId(order);
   const pinned = await pinnedVersion(order, run, version);
   const text = input === undefined ? await loadPayload(runtime.store, run, run.input) : canonicalJson(input);
   const secrecy = await inputSecrecy(runtime.definitions, run, pinned);
@@ -96,7 +104,7 @@ async function goOn(
   const { runtime, ref, command } = order;
   const legal = verdictOn(command.kind, run, step);
   if (!legal.allowed) throw new KilnError('command.refused', legal.reason);
-  const runId = forkedId(order);
+  const runId = newRunId(order);
   const pinned = await pinnedVersion(order, run, version);
   const index = await runtime.definitions.get(ref.accountId, run.workflowId, pinned.version);
   const input = parseJson(await loadPayload(runtime.store, run, run.input));
@@ -150,7 +158,7 @@ async function goOnCode(order: Order, run: RunRecord, version: number | undefine
   if (edited !== undefined)
     throw new KilnError('command.refused', 'the input of a code step comes from the code; fork the run onto code that is right');
   const { runtime, ref, command } = order;
-  const runId = forkedId(order);
+  const runId = newRunId(order);
   // Of a failed run, what failed is done again; of any other, it goes on where it stood.
   const from = command.stepKey ?? (run.status === 'failed' ? run.error?.stepKey : undefined);
   // Whether it may be done is asked before and, in the same transaction as the answer, after.
