@@ -145,7 +145,7 @@ export async function leaveUnresolved(ledger: Ledger, held: Held, failure: Error
     error,
     attempts: closeAttempt(record, ledger.clock.now(), 'lost', error),
   };
-  const alert = alertWrites(unresolvedBreach(record, error), ledger.clock.now());
+  const alert = alertWrites(unresolvedBreach(held, error), ledger.clock.now());
   await ledger.store.commit([
     { op: 'update', path: stepPath(record), data, ifUpdateTime: held.updateTime },
     ...effectDoubtWrites(record),
@@ -154,15 +154,16 @@ export async function leaveUnresolved(ledger: Ledger, held: Held, failure: Error
   ]);
 }
 
-function unresolvedBreach(record: StepRecord, error: ErrorRecord): Breach {
-  const { accountId, runId, workflowId, version, key, attempt } = record;
+/** Each time is one of its own: also a step that did not even begin, since another one's effect is in doubt, and was retried. */
+function unresolvedBreach({ record, updateTime }: Held, error: ErrorRecord): Breach {
+  const { accountId, runId, workflowId, version, key } = record;
   return {
     accountId,
     runId,
     workflowId,
     version,
     kind: 'unresolved',
-    breach: `${key}#${attempt}`,
+    breach: `${key}@${updateTime}`,
     stepKey: key,
     title: `Somebody has to look: "${key}" of ${workflowId}`,
     text: `Nobody knows whether "${key}" took effect: ${error.message}. Look in the target system, then settle the step.`,

@@ -195,6 +195,9 @@ describe('the effects ledger', () => {
     expect(effectOf(kit, 'R1')).toMatchObject({ state: 'unknown' });
     await kit.advance('2m');
     expect(kit.step(next, 'pay')).toMatchObject({ state: 'unresolved', error: { code: 'effect.unknown' } });
+    // As long as nobody has settled it, trying again comes to the same.
+    await kit.command(next, 'retry', 'once more', 'pay');
+    expect(kit.step(next, 'pay')).toMatchObject({ state: 'unresolved', error: { code: 'effect.unknown' } });
     expect(payments).toEqual([]);
   });
 

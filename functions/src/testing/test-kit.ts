@@ -202,20 +202,18 @@ export class TestKit {
     return docs.map((doc) => approvalRecordSchema.parse(doc.data));
   }
 
-  /** An operator's command. */
-  async command(run: TestRun<unknown>, kind: CommandKind, reason = 'the test asks for it'): Promise<void> {
+  /** An operator's command, about the run or one of its steps. */
+  async command(run: TestRun<unknown>, kind: CommandKind, reason = 'the test asks for it', stepKey?: string): Promise<void> {
     const id = `command-${(this.#ids += 1)}`;
-    const data = commandDocument({ accountId: this.accountId, runId: run.runId, by: 'operator', at: this.now, kind, reason });
+    const about = { accountId: this.accountId, runId: run.runId, ...(stepKey === undefined ? {} : { stepKey }) };
+    const data = commandDocument({ ...about, by: 'operator', at: this.now, kind, reason });
     await this.host.store.commit([{ op: 'create', path: paths.command(this.accountId, run.runId, id), data }]);
     await this.host.settle();
   }
 
-  /** Sets an unresolved step going again, as an operator's retry does. */
-  async retryStep(run: TestRun<unknown>, key: string): Promise<void> {
-    const path = paths.step(this.accountId, run.runId, key);
-    await this.runtime.store.commit([{ op: 'update', path, data: { state: 'ready' } }]);
-    await attend(this.runtime, { accountId: this.accountId, runId: run.runId, key }, { kind: 'reconciler' });
-    await this.host.settle();
+  /** Sets an unresolved step going again. */
+  retryStep(run: TestRun<unknown>, key: string): Promise<void> {
+    return this.command(run, 'retry', 'the test asks for it', key);
   }
 
   /** Performs a step by this function instead. Holds for every run; the name is that of the step, without `#2`. */

@@ -1,7 +1,7 @@
 import { verdictOn } from '../../engine/legal-commands.ts';
 import { parseJson } from '../../engine/json.ts';
 import type { Json } from '../../engine/json.ts';
-import type { CommandRecord } from '../../model/command.ts';
+import type { CommandKind, CommandRecord } from '../../model/command.ts';
 import { KilnError } from '../../model/errors.ts';
 import { paths } from '../../model/paths.ts';
 import type { RunRef } from '../../model/paths.ts';
@@ -84,18 +84,19 @@ export async function stand(tx: Transaction, { runtime, ref, commandId, command 
   const step = stepDoc === undefined ? undefined : heldStep(stepDoc);
   const verdict = verdictOn(command.kind, run, step?.record);
   if (!verdict.allowed) throw new KilnError('command.refused', verdict.reason);
-  const overtaken = command.kind === 'retry' ? overtakenBy(commandDoc, run, stepDoc) : undefined;
+  const overtaken = overtakenBy(command.kind, commandDoc, run, stepDoc);
   if (overtaken !== undefined) throw new KilnError('command.refused', overtaken);
   return { run, runDoc, step, now: runtime.clock.now() };
 }
 
 export const FAILED_MEANWHILE = 'the run has failed meanwhile; ask again, and a new run goes on from the failed step';
 
-/** What has happened since a retry was asked for, where that makes something else of it: whoever asked has to look again. */
-function overtakenBy({ createTime }: Snapshot, run: RunRecord, step: Snapshot | undefined): string | undefined {
-  if (run.status === 'failed' && createTime < (run.endedAt ?? 0)) return FAILED_MEANWHILE;
-  if (step?.data['state'] !== 'unresolved' || createTime >= step.changeTime) return undefined;
-  return 'an attempt has ended without an answer meanwhile; ask again if its effect may happen a second time';
+/** What has happened since a command was given, where that makes something else of it: whoever gave it has to look again. */
+function overtakenBy(kind: CommandKind, { createTime }: Snapshot, run: RunRecord, step: Snapshot | undefined): string | undefined {
+  if (kind === 'retry' && run.status === 'failed' && createTime < (run.endedAt ?? 0)) return FAILED_MEANWHILE;
+  const settles = kind === 'retry' || kind === 'skip' || kind === 'resolve';
+  if (!settles || step?.data['state'] !== 'unresolved' || createTime >= step.changeTime) return undefined;
+  return 'nobody knows whether the last attempt took effect, and you asked before that was known: look at the step, and ask again';
 }
 
 /** The answer, and the entry in the history. Reads: call it before the first write. */
