@@ -47,8 +47,14 @@ async function main(): Promise<void> {
     process.stderr.write(`${name} …\n`);
     const part = parts[name];
     const other = others[name];
-    if (part !== undefined) keep(await inOwnInstallation(part));
-    else if (other !== undefined) keep(await other());
+    try {
+      if (part !== undefined) keep(await inOwnInstallation(part));
+      else if (other !== undefined) keep(await other());
+    } catch (error) {
+      // What has been measured until then, and what comes after it, is not lost.
+      process.exitCode = 1;
+      keep({ title: `Not measured: ${name}`, rows: [], figures: {}, notes: [error instanceof Error ? error.message : String(error)] });
+    }
   }
   save(results, values);
 }
@@ -78,7 +84,8 @@ function save(results: readonly PartResult[], { json, save: keep }: { json?: str
   if (json !== undefined) writeFileSync(json, forMachines);
   if (keep !== true) return;
   const table = ({ title, rows, notes = [] }: PartResult): string => {
-    const [head = [], ...body] = rows;
+    const [head, ...body] = rows;
+    if (head === undefined) return [`## ${title}`, ...notes.flatMap((note) => ['', note])].join('\n');
     return [
       `## ${title}`,
       '',
@@ -121,7 +128,7 @@ function versions(): Readonly<Record<string, string>> {
 }
 
 main().then(
-  () => process.exit(0),
+  () => process.exit(),
   (error: unknown) => {
     process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     process.exit(1);
