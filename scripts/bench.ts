@@ -1,7 +1,10 @@
-/** `npm run bench [-- part …] [--json FILE] [--save]`: what a step costs and how far it is above the floor, in one run. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/**
+ * `npm run bench [-- part …] [--json FILE] [--save]`: what a step costs and how far it is above the floor, in one run. A saved run of
+ * named parts has their names.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { coldstart } from '../emulator-tests/bench/coldstart.ts';
 import { cost } from '../emulator-tests/bench/cost.ts';
@@ -56,7 +59,7 @@ async function main(): Promise<void> {
       keep({ title: `Not measured: ${name}`, rows: [], figures: {}, notes: [error instanceof Error ? error.message : String(error)] });
     }
   }
-  save(results, values);
+  save(results, values, positionals);
 }
 
 /** An emulator keeps all it was ever given in memory; so that no part pays for another, each begins with an empty one. */
@@ -76,7 +79,11 @@ function print({ title, rows, notes = [] }: PartResult): void {
   );
 }
 
-function save(results: readonly PartResult[], { json, save: keep }: { json?: string | undefined; save?: boolean | undefined }): void {
+function save(
+  results: readonly PartResult[],
+  { json, save: keep }: { json?: string | undefined; save?: boolean | undefined },
+  named: readonly string[],
+): void {
   const figures: Figures = Object.assign({}, ...results.map((result) => result.figures)) as Figures;
   const date = new Date().toISOString().slice(0, 10);
   const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GiB`;
@@ -113,8 +120,10 @@ function save(results: readonly PartResult[], { json, save: keep }: { json?: str
     ...published,
     '',
   ].join('\n');
-  writeFileSync(join(ROOT, 'docs', 'benchmarks', `${date}.md`), text);
-  writeFileSync(join(ROOT, 'docs', 'benchmarks', `${date}.json`), forMachines);
+  const file = join(ROOT, 'docs', 'benchmarks', [date, ...named].join('-'));
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(`${file}.md`, text);
+  writeFileSync(`${file}.json`, forMachines);
 }
 
 /** Of what the figures depend on. */
