@@ -2,9 +2,12 @@
  * `npm run bench [-- part …] [--json FILE] [--save]`: what a step costs and how far it is above the floor, in one run. A saved run of
  * named parts has their names.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { coldstart } from '../emulator-tests/bench/coldstart.ts';
 import { cost } from '../emulator-tests/bench/cost.ts';
@@ -35,12 +38,14 @@ const others: Readonly<Record<string, () => PartResult | Promise<PartResult>>> =
 
 async function main(): Promise<void> {
   stopChildrenOnSignal();
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' }, save: { type: 'boolean' } } });
+  const options = { json: { type: 'string' }, save: { type: 'boolean' }, alone: { type: 'boolean' } } as const;
+  const { values, positionals } = parseArgs({ allowPositionals: true, options });
   const all = [...Object.keys(parts), ...Object.keys(others)];
   const wanted = positionals.length === 0 ? all.filter((name) => name !== NAMED_ONLY) : positionals;
   const unknown = wanted.filter((name) => !all.includes(name));
   if (unknown.length > 0) throw new Error(`There is no part "${unknown.join('", "')}". The parts: ${all.join(', ')}.`);
   process.env['METADATA_SERVER_DETECTION'] = 'none';
+  if (values.alone === true) return alone(wanted[0] ?? '');
   const results: PartResult[] = [];
   const keep = (result: PartResult): void => {
     print(result);
@@ -51,7 +56,7 @@ async function main(): Promise<void> {
     const part = parts[name];
     const other = others[name];
     try {
-      if (part !== undefined) keep(await inOwnInstallation(part));
+      if (part !== undefined) keep(await inOwnProcess(name));
       else if (other !== undefined) keep(await other());
     } catch (error) {
       // What has been measured until then, and what comes after it, is not lost.
@@ -62,11 +67,24 @@ async function main(): Promise<void> {
   save(results, values, positionals);
 }
 
-/** An emulator keeps all it was ever given in memory; so that no part pays for another, each begins with an empty one. */
-async function inOwnInstallation(part: Part): Promise<PartResult> {
+/** The functions stay with the emulator that they first met, and an emulator keeps all it was ever given: each part has its own. */
+async function inOwnProcess(name: string): Promise<PartResult> {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), '--alone', name], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`it ended with exit code ${code ?? 'none'}`);
+  return JSON.parse(text.trim().split('\n').at(-1) ?? '') as PartResult;
+}
+
+/** The result is the last line of what is printed: the functions log before it. */
+async function alone(name: string): Promise<void> {
+  const part = parts[name];
+  if (part === undefined) throw new Error(`"${name}" does not run alone`);
   const kiln = await Installation.start({ name: 'bench', functions: new URL('../emulator-tests/bench/floor.ts', import.meta.url) });
   try {
-    return await part(kiln);
+    const result = await part(kiln);
+    process.stdout.write(`${JSON.stringify(result)}\n`);
   } finally {
     await kiln.close();
   }

@@ -71,9 +71,7 @@ export async function cost(kiln: Installation): Promise<PartResult> {
   });
   return {
     title: 'Cost of a step, counted at the wire; USD per million, us-central1, without the model',
-    notes: [
-      'Compute is charged as if each event had a processor of its own for as long as it was under way here. Where lanes end together, their transactions wait for each other for seconds on the emulator: that is what stands under compute for lanes and branches.',
-    ],
+    notes: ['Compute is charged as if each event had a processor of its own for as long as it was under way here.'],
     rows: [['step', 'writes', 'reads', 'tasks', 'invocations', 'documents', 'calls and tasks', 'compute', 'together'], ...rows],
     figures: {
       'cost.effectful.writes': effectful.writes,
