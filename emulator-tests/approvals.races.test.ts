@@ -11,18 +11,8 @@ import type { ApprovalRecord, VerdictRecord } from '../functions/src/model/appro
 import { decisionDocument } from '../functions/src/model/client-documents.ts';
 import { paths } from '../functions/src/model/paths.ts';
 import type { Runtime } from '../functions/src/runner/runtime.ts';
-import {
-  ACCOUNT,
-  approvalOf,
-  begin,
-  hire,
-  officeRuntime,
-  person,
-  runOf,
-  stepOf,
-  submit,
-  verdictOn,
-} from '../functions/src/testing/office.ts';
+import { approvalOf, begin, hire, officeRuntime, runOf, stepOf, submit, verdictOn } from '../functions/src/testing/office.ts';
+import { ACCOUNT, person } from '../functions/src/testing/person.ts';
 import { firestorePackage, type Firestore } from './functions-packages.ts';
 import { RulesClient, SERVER_TIME } from './rules/client.ts';
 

@@ -10,7 +10,7 @@ import { FirestoreStore } from '../functions/src/ledger/firestore-store.ts';
 import { appendAudit, appendHistory, entryId, exportHistory } from '../functions/src/ledger/history.ts';
 import type { Happening } from '../functions/src/ledger/history.ts';
 import { paths } from '../functions/src/model/paths.ts';
-import { person } from '../functions/src/testing/office.ts';
+import { person } from '../functions/src/testing/person.ts';
 import { readChain, verifyChain } from '../scripts/kiln/audit.ts';
 import { ROOT } from '../scripts/root.ts';
 import { firestorePackage } from './functions-packages.ts';

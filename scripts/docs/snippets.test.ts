@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KilnError } from '../../functions/src/model/errors.ts';
-import { person } from '../../functions/src/testing/office.ts';
+import { person } from '../../functions/src/testing/person.ts';
 import { createTestKit } from '../../functions/src/testing/test-kit.ts';
 import type { TestKit } from '../../functions/src/testing/test-kit.ts';
 import { asObject, asString, parseJson } from '../json-objects.ts';

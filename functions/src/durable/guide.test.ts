@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { person } from '../testing/office.ts';
+import { person } from '../testing/person.ts';
 import { createTestKit } from '../testing/test-kit.ts';
 import { BusinessException, defineWorkflow, NonRetryable, RetryAfter, StepFailed, triggers } from './api.ts';
 

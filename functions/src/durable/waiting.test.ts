@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { person } from '../testing/office.ts';
+import { person } from '../testing/person.ts';
 import { createTestKit, RunNotCompleted } from '../testing/test-kit.ts';
 import type { TestKit, TestRun } from '../testing/test-kit.ts';
 import { BusinessException, defineWorkflow } from './api.ts';

@@ -8,7 +8,7 @@ import { paths } from '../model/paths.ts';
 import { attendCompletion, startRun } from '../runner/runs.ts';
 import type { HttpRequest } from '../services/http/client.ts';
 import type { LlmClient } from '../services/llm.ts';
-import { person } from '../testing/office.ts';
+import { person } from '../testing/person.ts';
 import { createTestKit } from '../testing/test-kit.ts';
 import type { TestKit, TestRun } from '../testing/test-kit.ts';
 import { defineWorkflow } from './define-workflow.ts';

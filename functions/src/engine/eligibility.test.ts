@@ -1,21 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Approvers, Panel } from '../model/approval.ts';
 import type { MemberRecord } from '../model/member.ts';
+import { person } from '../testing/person.ts';
 import { authorityOf, fits, groupsOf, memberAt, possibleDeciders, presentDeciders, seatsOf } from './eligibility.ts';
 
-const member = (uid: string, fields: Partial<MemberRecord> = {}): MemberRecord => ({
-  v: 1,
-  accountId: 'acme',
-  uid,
-  email: `${uid}@acme.example`,
-  name: uid,
-  roles: ['approver'],
-  departments: [],
-  active: true,
-  updatedAt: 0,
-  updatedBy: 'seed',
-  ...fields,
-});
 const byUid = (...members: MemberRecord[]) => new Map(members.map((one) => [one.uid, one] as const));
 const open = { fourEyes: false, startedBy: 's', alsoStartedBy: [] };
 const fourEyes = { fourEyes: true, startedBy: 's', alsoStartedBy: ['t'] };
@@ -38,11 +26,11 @@ describe('a rule', () => {
     [{}, false],
     [{ users: [], roles: [], departments: [] }, false],
   ])('%j fits: %s', (approvers, expected) => {
-    expect(fits(approvers, 'a', member('a', { departments: ['finance'] }))).toBe(expected);
+    expect(fits(approvers, 'a', person('a', { departments: ['finance'] }))).toBe(expected);
   });
 
   test('never fits somebody who is no longer active', () => {
-    expect(fits({ users: ['a'] }, 'a', member('a', { active: false }))).toBe(false);
+    expect(fits({ users: ['a'] }, 'a', person('a', { active: false }))).toBe(false);
   });
 
   test('with groups seats whoever is in one of them', () => {
@@ -52,15 +40,15 @@ describe('a rule', () => {
         { name: 'law', approvers: { departments: ['legal'] }, min: 1 },
       ],
     };
-    const people = [member('a', { departments: ['finance'] }), member('b', { departments: ['legal', 'finance'] }), member('c')];
+    const people = [person('a', { departments: ['finance'] }), person('b', { departments: ['legal', 'finance'] }), person('c')];
     expect(people.map((one) => groupsOf(quorum, one.uid, one))).toEqual([['money'], ['money', 'law'], []]);
-    for (const other of ['any', 'all', { quorum: 2 }] as const) expect(groupsOf(other, 'a', member('a'))).toEqual([]);
+    for (const other of ['any', 'all', { quorum: 2 }] as const) expect(groupsOf(other, 'a', person('a'))).toEqual([]);
     expect(seatsOf({ approvers: { users: ['c'] }, quorum }, people, 0, open)).toEqual(['a', 'b', 'c']);
     expect(seatsOf({ approvers: {}, quorum }, people, 0, open)).toEqual(['a', 'b']);
   });
 
   test('gives seats in a fixed order, without the starter under four eyes', () => {
-    const people = [member('s'), member('t'), member('b'), member('a')];
+    const people = [person('s'), person('t'), person('b'), person('a')];
     expect(seatsOf(panelOf([]), people, 0, open)).toEqual(['a', 'b', 's', 't']);
     expect(seatsOf(panelOf([]), people, 0, fourEyes)).toEqual(['a', 'b']);
     expect(seatsOf(panelOf([]), people, 0, { ...fourEyes, startedBy: '' })).toEqual(['a', 'b', 's']);
@@ -68,7 +56,7 @@ describe('a rule', () => {
 });
 
 describe('a member at a time', () => {
-  const changed = member('a', {
+  const changed = person('a', {
     roles: [],
     past: [
       { until: 300, roles: ['viewer'], departments: [], active: true },
@@ -93,14 +81,14 @@ describe('a member at a time', () => {
   });
 
   test('without changes is what the member is', () => {
-    expect(memberAt(member('a'), 0).roles).toEqual(['approver']);
+    expect(memberAt(person('a'), 0).roles).toEqual(['approver']);
   });
 });
 
 describe('authority', () => {
   const panels = [panelOf(['a', 'b'])];
-  const ada = member('a', { delegation: away('z') });
-  const members = byUid(ada, member('b'), member('z', { roles: ['viewer'] }), member('s'), member('gone', { active: false }));
+  const ada = person('a', { delegation: away('z') });
+  const members = byUid(ada, person('b'), person('z', { roles: ['viewer'] }), person('s'), person('gone', { active: false }));
 
   test.each([
     ['b', 150, { kind: 'may', own: true, others: [] }],
@@ -122,7 +110,7 @@ describe('authority', () => {
   });
 
   test('is gone with the role, and goes to nobody by a delegation of somebody who has lost it', () => {
-    const lost = byUid(member('a', { roles: [], delegation: away('z') }), member('z'));
+    const lost = byUid(person('a', { roles: [], delegation: away('z') }), person('z'));
     expect(authorityOf('a', [panelOf(['a'])], lost, 150, open)).toMatchObject({
       kind: 'none',
       reason: expect.stringContaining('no longer'),
@@ -131,20 +119,20 @@ describe('authority', () => {
   });
 
   test('of somebody who came to fit after the panel was asked is none: a seat is given when asked', () => {
-    expect(authorityOf('new', panels, byUid(member('new')), 150, open)).toMatchObject({ kind: 'none' });
+    expect(authorityOf('new', panels, byUid(person('new')), 150, open)).toMatchObject({ kind: 'none' });
   });
 
   test('of somebody who stands in for several names them in a fixed order, and never oneself', () => {
     const several = byUid(
-      member('b', { delegation: away('z') }),
-      member('a', { delegation: away('z') }),
-      member('z', { delegation: away('z') }),
+      person('b', { delegation: away('z') }),
+      person('a', { delegation: away('z') }),
+      person('z', { delegation: away('z') }),
     );
     expect(authorityOf('z', [panelOf(['b', 'a', 'z'])], several, 150, open)).toEqual({ kind: 'may', own: true, others: ['a', 'b'] });
   });
 
   test('that was lost is told as lost, also where one of several panels had asked', () => {
-    const lost = byUid(member('a', { roles: [] }), member('b'));
+    const lost = byUid(person('a', { roles: [] }), person('b'));
     expect(authorityOf('a', [panelOf(['b']), panelOf(['a'])], lost, 150, open)).toMatchObject({
       kind: 'none',
       reason: expect.stringContaining('no longer'),
@@ -153,16 +141,16 @@ describe('authority', () => {
 
   test('does not pass on from stand-in to stand-in', () => {
     const chain = byUid(
-      member('a', { delegation: away('z') }),
-      member('z', { roles: [], delegation: away('y') }),
-      member('y', { roles: [] }),
+      person('a', { delegation: away('z') }),
+      person('z', { roles: [], delegation: away('y') }),
+      person('y', { roles: [] }),
     );
     expect(authorityOf('y', [panelOf(['a'])], chain, 150, open)).toMatchObject({ kind: 'none' });
   });
 });
 
 describe('deciders', () => {
-  const people = byUid(member('a', { delegation: away('z') }), member('b'), member('z', { roles: [] }), member('s', { roles: [] }));
+  const people = byUid(person('a', { delegation: away('z') }), person('b'), person('z', { roles: [] }), person('s', { roles: [] }));
 
   test('until the deadline include those who stand in at any time until then', () => {
     expect(possibleDeciders([panelOf(['a', 'b'])], people, { from: 0, to: 150 }, open)).toEqual(['a', 'b', 'z']);
@@ -178,10 +166,10 @@ describe('deciders', () => {
   });
 
   test('never include the starter as a stand-in, or a stand-in who is inactive or unknown', () => {
-    const starter = byUid(member('a', { delegation: away('s') }), member('s'));
+    const starter = byUid(person('a', { delegation: away('s') }), person('s'));
     expect(possibleDeciders([panelOf(['a'])], starter, { from: 0, to: 900 }, fourEyes)).toEqual(['a']);
-    const inactive = byUid(member('a', { delegation: away('z') }), member('z', { active: false }));
+    const inactive = byUid(person('a', { delegation: away('z') }), person('z', { active: false }));
     expect(possibleDeciders([panelOf(['a'])], inactive, { from: 0, to: 900 }, open)).toEqual(['a']);
-    expect(possibleDeciders([panelOf(['a'])], byUid(member('a', { delegation: away('q') })), { from: 0, to: 900 }, open)).toEqual(['a']);
+    expect(possibleDeciders([panelOf(['a'])], byUid(person('a', { delegation: away('q') })), { from: 0, to: 900 }, open)).toEqual(['a']);
   });
 });

@@ -1,22 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ApprovalRecord, Panel, VerdictRecord } from '../model/approval.ts';
-import type { MemberRecord } from '../model/member.ts';
+import { person } from '../testing/person.ts';
 import { canStillVote, iso, judge, nameOf, tooLate } from './verdict.ts';
 import type { Request, Submitted } from './verdict.ts';
-
-const member = (uid: string, fields: Partial<MemberRecord> = {}): MemberRecord => ({
-  v: 1,
-  accountId: 'acme',
-  uid,
-  email: `${uid}@acme.example`,
-  name: uid.toUpperCase(),
-  roles: ['approver'],
-  departments: [],
-  active: true,
-  updatedAt: 0,
-  updatedBy: 'seed',
-  ...fields,
-});
 
 const standsIn = (to: string) => ({ delegation: { to, from: 0, until: 10_000, setBy: 'a' } });
 
@@ -35,7 +21,7 @@ const fields = {
 
 /** `a` and `b` sit on a panel; `s` sits on none and stands in for both. */
 function request(approval: Partial<ApprovalRecord> = {}, rest: Partial<Request> = {}): Request {
-  const people = [member('a', standsIn('s')), member('b', standsIn('s')), member('s', { roles: ['viewer'] }), member('starter')];
+  const people = [person('a', standsIn('s')), person('b', standsIn('s')), person('s', { roles: ['viewer'] }), person('starter')];
   return {
     approval: { ...fields, ...approval } as ApprovalRecord,
     panels: [panel(['a', 'b', 'starter'])],
@@ -53,7 +39,7 @@ const decision = (uid: string, given: Partial<Submitted['decision']> = {}, creat
 });
 
 const verdict = (by: string, seats: string[], given: Partial<VerdictRecord> = {}): VerdictRecord =>
-  ({ by, name: by.toUpperCase(), seats, outcome: 'approve', decidedAt: 1_500, ...given }) as VerdictRecord;
+  ({ by, name: person(by).name, seats, outcome: 'approve', decidedAt: 1_500, ...given }) as VerdictRecord;
 
 describe('a decision', () => {
   test.each<[string, Request, Submitted, string]>([
@@ -132,7 +118,7 @@ describe('a seat', () => {
   const both = request({}, { panels: [panel(['a', 'b'])] });
 
   test('is taken by its holder, not also by those whom the holder stands in for', () => {
-    const asked = request({}, { members: new Map([member('a'), member('b', standsIn('a'))].map((one) => [one.uid, one])) });
+    const asked = request({}, { members: new Map([person('a'), person('b', standsIn('a'))].map((one) => [one.uid, one])) });
     expect(judge(asked, decision('a'), [])).toEqual({ accepted: true, seats: ['a'] });
     const everybody = { ...asked, panels: [panel(['a', 'b'], 'all')] };
     expect(judge(everybody, decision('a'), [])).toEqual({ accepted: true, seats: ['a', 'b'] });

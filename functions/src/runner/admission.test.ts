@@ -5,7 +5,7 @@ import { findSlot, releaseSlot, takeSlot } from '../ledger/limits.ts';
 import { paths } from '../model/paths.ts';
 import type { HttpRequest, HttpResponse } from '../services/http/client.ts';
 import { defineAction } from '../steps/action-registry.ts';
-import { person } from '../testing/office.ts';
+import { person } from '../testing/person.ts';
 import { createTestKit } from '../testing/test-kit.ts';
 import type { TestKit } from '../testing/test-kit.ts';
 import { attend } from './attend.ts';

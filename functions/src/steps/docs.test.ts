@@ -8,7 +8,7 @@ import { putHook, putHookInput } from '../ledger/hooks.ts';
 import { putSchedule, putScheduleInput } from '../ledger/schedules.ts';
 import { KilnError } from '../model/errors.ts';
 import { outboxRecordSchema } from '../model/outbox.ts';
-import { person } from '../testing/office.ts';
+import { person } from '../testing/person.ts';
 import { outsideWorld } from '../testing/outside-world.testing.ts';
 import type { OutsideWorld } from '../testing/outside-world.testing.ts';
 import { createTestKit } from '../testing/test-kit.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { notificationRecordSchema, outboxRecordSchema } from '../model/outbox.ts';
 import { createTestKit } from '../testing/test-kit.ts';
 import type { TestKit } from '../testing/test-kit.ts';
-import { person } from '../testing/office.ts';
+import { person } from '../testing/person.ts';
 
 const members = [
   person('ada', { departments: ['billing'] }, 'test'),

@@ -7,7 +7,7 @@ import { paths } from '../model/paths.ts';
 import { answerRecordSchema, correctionRecordSchema } from '../model/recipe.ts';
 import type { KbDocument, KbHit, KnowledgeBase } from '../services/kb/knowledge-base.ts';
 import type { Completion, CompletionRequest, LlmClient } from '../services/llm.ts';
-import { person } from '../testing/office.ts';
+import { person } from '../testing/person.ts';
 import { createTestKit } from '../testing/test-kit.ts';
 import type { TestKit, TestRun } from '../testing/test-kit.ts';
 

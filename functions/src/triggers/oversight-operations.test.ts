@@ -3,7 +3,7 @@ import { appendAudit, entryId } from '../ledger/history.ts';
 import type { Role } from '../model/member.ts';
 import { paths } from '../model/paths.ts';
 import type { ExceptionRecord } from '../model/reconciliation.ts';
-import { person } from '../testing/office.ts';
+import { person } from '../testing/person.ts';
 import { createTestKit } from '../testing/test-kit.ts';
 import type { TestKit } from '../testing/test-kit.ts';
 import { handleCall } from './api.ts';

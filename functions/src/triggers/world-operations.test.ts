@@ -8,7 +8,7 @@ import { readHistory, verifyHistory } from '../ledger/history.ts';
 import { paths } from '../model/paths.ts';
 import { createGuard } from '../services/http/guard.ts';
 import { createHttpClient } from '../services/http/client.ts';
-import { person } from '../testing/office.ts';
+import { person } from '../testing/person.ts';
 import { createTestKit } from '../testing/test-kit.ts';
 import type { TestKit } from '../testing/test-kit.ts';
 import { handleCall } from './api.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { person } from '../testing/office.ts';
+import { person } from '../testing/person.ts';
 import { createTestKit } from '../testing/test-kit.ts';
 import type { TestKit } from '../testing/test-kit.ts';
 import { copyToClickUp } from './copy-to-clickup.ts';

@@ -9,7 +9,7 @@ import { signWebhook } from '../services/webhooks/sign.ts';
 import type { HttpRequest } from '../services/http/client.ts';
 import type { KbHit, KbInput, KnowledgeBase } from '../services/kb/knowledge-base.ts';
 import type { CompletionRequest, LlmClient } from '../services/llm.ts';
-import { person } from '../testing/office.ts';
+import { person } from '../testing/person.ts';
 import { createTestKit } from '../testing/test-kit.ts';
 import type { TestKit } from '../testing/test-kit.ts';
 import { readConfig } from '../triggers/config.ts';
