@@ -172,6 +172,19 @@ export class Installation {
     await this.store.commit([{ op: 'create', path: paths.decision(ACCOUNT, approval.approvalId, by), data }]);
   }
 
+  /** Every document of the project with its path, collection by collection. */
+  async everyDocument(): Promise<unknown[]> {
+    const found: unknown[] = [];
+    const pending = await this.db.listCollections();
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      for (const ref of await next.listDocuments()) {
+        found.push([ref.path, (await ref.get()).data()]);
+        pending.push(...(await ref.listCollections()));
+      }
+    }
+    return found;
+  }
+
   async close(): Promise<void> {
     await this.host.close();
     await this.target.close();

@@ -294,7 +294,7 @@ describe('what leaves the installation', () => {
     expect(seen.filter(({ path }) => path === '/echo').map((request) => request.headers['x-key'])).toEqual([CANARY, CANARY]);
     expect(fine.output?.json).toContain('[secret CANARY]');
     expect(failed.error?.code).toBe('http.client_error');
-    const everything = JSON.stringify([await everyDocument(kiln), kiln.host.services.mail.mails]);
+    const everything = JSON.stringify([await kiln.everyDocument(), kiln.host.services.mail.mails]);
     for (const form of [CANARY, Buffer.from(CANARY).toString('base64'), encodeURIComponent(CANARY)]) expect(everything).not.toContain(form);
     expect(everything).toContain('{{secret.CANARY}}');
   });
@@ -388,21 +388,8 @@ describe('a functions process of its own', () => {
   test('X4 writes nothing of a secret to its log', async () => {
     await own.publish('echo', [{ id: 'it', type: 'http', url: `${site.url}/echo?fail=1`, headers: { 'X-Key': '{{secret.CANARY}}' } }]);
     expect(await own.ended(await own.start('echo'))).toMatchObject({ status: 'failed' });
-    const everything = JSON.stringify([own.host.log(), await everyDocument(own)]);
+    const everything = JSON.stringify([own.host.log(), await own.everyDocument()]);
     expect(own.host.log()).toContain('http.client_error');
     for (const form of [CANARY, Buffer.from(CANARY).toString('base64')]) expect(everything).not.toContain(form);
   });
 });
-
-/** Every document of the project, collection by collection. */
-async function everyDocument(installation: Installation): Promise<unknown[]> {
-  const found: unknown[] = [];
-  const pending = await installation.host.firestore().listCollections();
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    for (const ref of await next.listDocuments()) {
-      found.push([ref.path, (await ref.get()).data()]);
-      pending.push(...(await ref.listCollections()));
-    }
-  }
-  return found;
-}
