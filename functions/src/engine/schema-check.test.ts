@@ -421,7 +421,8 @@ describe('bounds', () => {
     ],
   ])('%s: checking is given up, and says so', (_name, schema, value) => {
     expect(checkSchema(schema)).toEqual([]);
-    expect(issues(schema, value)).toEqual([': cannot be checked: schema and value together take too much work']);
+    const message = 'cannot be checked: schema and value together take too much work';
+    expect(validateAgainst(schema, value)).toEqual([{ path: '', code: 'schema.mismatch', message }]);
   });
 
   test.each<[string, Json, Json]>([
@@ -453,4 +454,24 @@ describe('bounds', () => {
     const wide = { properties: Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`k${index}`, true])) };
     expect(checkSchema(wide)[0]?.message).toContain('more than 10000 parts');
   });
+});
+
+test('a schema is walked once, however often it is asked about', () => {
+  let reads = 0;
+  const schema = {
+    get title() {
+      reads += 1;
+      return 'counted';
+    },
+  };
+  expect(checkSchema(schema)).toEqual([]);
+  const once = reads;
+  expect(once).toBeGreaterThan(0);
+  expect([validateAgainst(schema, 1), checkSchema(schema)]).toEqual([[], []]);
+  expect(reads).toBe(once);
+});
+
+test('null is no schema, asked once or twice', () => {
+  const refused = [{ path: '', code: 'schema.invalid' }];
+  for (const problems of [checkSchema(null), validateAgainst(null, 1), checkSchema(null)]) expect(problems).toMatchObject(refused);
 });
