@@ -1,7 +1,8 @@
+import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isOrderly, kilnErrorOf, thrownBy } from '../testing/kiln-error.ts';
-import { byteLength, canonicalJson, digest, JSON_MAX_DEPTH, parseJson, PAYLOAD_MAX_BYTES, pointer } from './json.ts';
+import { byteLength, canonicalJson, digest, JSON_MAX_DEPTH, parseJson, PAYLOAD_MAX_BYTES, pointer, setOwn } from './json.ts';
 
 function nested(levels: number): unknown {
   let value: unknown = 1;
@@ -101,6 +102,31 @@ test.each<[string, unknown, string]>([
 test('V3 a value that is shared, not cyclic, is written twice', () => {
   const shared = { a: 1 };
   expect(canonicalJson([shared, { shared }])).toBe('[{"a":1},{"shared":{"a":1}}]');
+});
+
+test.each<[string, unknown, string]>([
+  ['a class that has a name', { price: new Money() }, 'a Money, found at /price.'],
+  ['a class that has none', [new (class extends Object {})()], 'a class instance, found at /0.'],
+  ['the top', new Money(), 'a Money, found at the top.'],
+  ['a long path', { ['k'.repeat(600)]: 1n }, `a BigInt, found at /${'k'.repeat(499)}….`],
+])('of %s the message says what and where', (_name, value, message) => {
+  expect(kilnErrorOf(() => canonicalJson(value)).message).toBe(`JSON cannot carry ${message}`);
+});
+
+test('plain lists and objects of another realm are plain, its classes are not', () => {
+  const there = (source: string): unknown => runInNewContext(source);
+  expect(canonicalJson(there('({ b: [1, { a: null }], a: Object.create(null) })'))).toBe('{"a":{},"b":[1,{"a":null}]}');
+  for (const source of ['[new (class A {})]', '[new (class Rows extends Array {})]', '[new Date(0)]'])
+    expect(kilnErrorOf(() => canonicalJson(there(source))).data).toEqual({ path: '/0' });
+});
+
+test('a property is set as the value’s own, whatever it is called', () => {
+  const target: Record<string, unknown> = {};
+  for (const key of ['a', '__proto__', 'constructor']) setOwn(target, key, { of: key });
+  expect(Object.getPrototypeOf(target)).toBe(Object.prototype);
+  expect(canonicalJson(target)).toBe('{"__proto__":{"of":"__proto__"},"a":{"of":"a"},"constructor":{"of":"constructor"}}');
+  setOwn(target, '__proto__', 2);
+  expect(Object.getOwnPropertyDescriptor(target, '__proto__')).toEqual({ value: 2, enumerable: true, configurable: true, writable: true });
 });
 
 test('a value without a prototype is a plain object', () => {
