@@ -59,6 +59,12 @@ describe('texts', () => {
 
   test.each([
     ['"abc".contains(1)', 'contains needs a string, not int'],
+    ['(1).contains("b")', 'contains needs a string, not int'],
+    ['(1).startsWith("b")', 'startsWith needs a string, not int'],
+    ['(1).endsWith("b")', 'endsWith needs a string, not int'],
+    ['(1).indexOf("b")', 'indexOf needs a string, not int'],
+    ['(1).lastIndexOf("b")', 'lastIndexOf needs a string, not int'],
+    ['(1).substring(0)', 'substring needs a string, not int'],
     ['"abc".startsWith(null)', 'startsWith needs a string, not null_type'],
     ['"abc".endsWith(true)', 'endsWith needs a string, not bool'],
     ['"abc".contains()', 'contains needs a string, not null_type'],
@@ -116,6 +122,9 @@ describe('conversions', () => {
     ['double("2e3")', 2_000],
     ['double("2E-1")', 0.2],
     ['double("2e+1")', 20],
+    ['double("12.25")', 12.25],
+    ['double(".25")', 0.25],
+    ['double("1e10")', 1e10],
     ['string("a")', 'a'],
     ['string(42)', '42'],
     ['string(1.5)', '1.5'],
