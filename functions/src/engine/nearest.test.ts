@@ -9,6 +9,9 @@ test.each<[string, string[], string | undefined]>([
   ['', ['long', 'a'], 'a'],
   ['a', ['', 'bb'], ''],
   ['x', [], undefined],
+  ['Amount', ['bmount', 'amount'], 'amount'],
+  ['abc', ['abC', 'abc'], 'abc'],
+  ['abcd', ['', 'ab'], 'ab'],
   ['cat', ['act', 'car'], 'car'],
   ['abcd', ['abXX', 'abc', 'bcd'], 'abc'],
 ])('to %j, the nearest of %j is %j', (wanted, keys, nearest) => {
