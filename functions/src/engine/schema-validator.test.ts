@@ -64,6 +64,8 @@ const cases: Readonly<Record<string, readonly (readonly [schema: Json, value: Js
     [{ multipleOf: 1e-7 }, 3.1e-6],
     [{ multipleOf: 2e-7 }, 3e-7, ': must be a multiple of 2e-7, not 3e-7'],
     [{ multipleOf: 1 }, 0],
+    [{ multipleOf: 1e21 }, 0],
+    [{ multipleOf: 1e21 }, 20, ': must be a multiple of 1e+21, not 20'],
   ],
   texts: [
     [{ minLength: 2 }, 'ab'],
