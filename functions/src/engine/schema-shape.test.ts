@@ -83,6 +83,12 @@ describe('the value of a keyword', () => {
   ])('%s is not supported', (keyword, message) => {
     expect(faults({ [keyword]: '#' })).toEqual([`/${keyword}: ${message}`]);
   });
+  test('only the names of patternProperties are patterns', () => {
+    for (const keyword of ['properties', 'dependentSchemas', '$defs']) expect(faults({ [keyword]: { '(': true } })).toEqual([]);
+    expect(faults({ patternProperties: { '(': true } })).toEqual([
+      expect.stringContaining('/patternProperties/(: the pattern is not valid'),
+    ]);
+  });
   test('items is no list, and $id stands at the top', () => {
     expect(faults({ items: [true] })).toEqual(['/items: a list in items is of an older draft; use prefixItems']);
     expect(faults({ $id: 'https://x.example', items: { $id: 'y', items: {} } })).toEqual([
@@ -123,6 +129,9 @@ describe('references', () => {
     expect(faults({ $defs: { a: { type: 'string' }, n: { default: null } }, items: { $ref: reference } })).toEqual([
       `/items/$ref: ${JSON.stringify(reference)} ${nowhere}`,
     ]);
+  });
+  test('an anchor is named behind a #', () => {
+    expect(faults({ $defs: { a: { $anchor: 'here' } }, items: { $ref: 'xhere' } })).toEqual([`/items/$ref: "xhere" ${nowhere}`]);
   });
   test('what is long is cut, what has no id at the top has none', () => {
     expect(faults({ items: { $ref: `#${'x'.repeat(300)}` } })).toEqual([`/items/$ref: "#${'x'.repeat(199)}" ${nowhere}`]);
