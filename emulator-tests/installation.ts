@@ -27,6 +27,7 @@ export interface InstallationOptions {
   readonly worker?: boolean;
   readonly faults?: Partial<EventFaults>;
   readonly seed?: string;
+  readonly concurrency?: number;
   readonly env?: Readonly<Record<string, string>>;
   /** The module that exports the functions; by default the deployed ones with steerable actions. */
   readonly functions?: URL;
@@ -59,6 +60,7 @@ export class Installation {
       ...(options.worker === undefined ? {} : { worker: options.worker }),
       ...(options.faults === undefined ? {} : { faults: options.faults }),
       ...(options.seed === undefined ? {} : { seed: options.seed }),
+      ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
     });
     const installation = new Installation(host, target);
     await installation.members({ ann: ['approver'], bob: ['approver'], op: ['operator'] });

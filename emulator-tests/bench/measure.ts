@@ -1,9 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AnyCodeWorkflow } from '../../functions/src/durable/define-workflow.ts';
 import { paths } from '../../functions/src/model/paths.ts';
 import { terminalRunStatuses } from '../../functions/src/model/run.ts';
 import type { RunStatus } from '../../functions/src/model/run.ts';
 import { ACCOUNT } from '../installation.ts';
+import type { Firestore } from '../functions-packages.ts';
 import type { Installation } from '../installation.ts';
+
+type Ref = ReturnType<Firestore['doc']>;
+type Document = Awaited<ReturnType<Ref['get']>>;
 
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
@@ -26,49 +31,72 @@ export function quantiles(values: readonly number[]): string {
   return [0.5, 0.9, 0.99].map((q) => quantile(values, q).toFixed(0)).join(' / ');
 }
 
-/** Steps a second of as many chains at once. */
-export async function atOnceRate(chains: number, steps: number, chain: (n: number) => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await Promise.all(Array.from({ length: chains }, (_, n) => chain(n)));
-  return (chains * steps) / ((performance.now() - started) / 1_000);
+/** When something began and ended, in ms of the database's clock. */
+export interface Span {
+  readonly began: number;
+  readonly ended: number;
 }
 
-/** Runs a chain of the floor; ms from its document to its last step. */
-export async function floorChain(kiln: Installation, id: string, of: number): Promise<number> {
-  const ref = kiln.db.doc(`floor/${id}`);
-  const started = performance.now();
-  const ended = new Promise<void>((resolve, reject) => {
-    const stop = ref.onSnapshot((snapshot) => {
-      if (snapshot.get('n') !== of) return;
-      stop();
-      resolve();
-    }, reject);
-  });
-  await ref.set({ n: 0, of });
-  await ended;
-  return performance.now() - started;
+export function lasted({ began, ended }: Span): number {
+  return ended - began;
+}
+
+/** Steps a second of chains at once that have so many steps each. */
+export function rateOf(spans: readonly Span[], steps: number): number {
+  const whole = { began: Math.min(...spans.map(({ began }) => began)), ended: Math.max(...spans.map(({ ended }) => ended)) };
+  return (spans.length * steps) / (lasted(whole) / 1_000);
+}
+
+/** Runs chains of the floor at once, each from its document to its last step. */
+export async function floorChains({ db }: Place, ids: readonly string[], of: number): Promise<Span[]> {
+  const refs = ids.map((id) => db.doc(`floor/${id}`));
+  await Promise.all(refs.map((ref) => ref.set({ n: 0, of })));
+  return spansOf(db, refs, (chain) => chain.get('n') === of);
+}
+
+export async function floorChain(place: Place, id: string, of: number): Promise<Span> {
+  return first(await floorChains(place, [id], of));
 }
 
 /** Where runs are started and looked at. */
 export type Place = Pick<Installation, 'db' | 'start'>;
 
-/** Runs a workflow; ms from its run document to its end. */
-export async function kilnRun(
-  place: Place,
-  workflow: string | AnyCodeWorkflow,
-  input: object = {},
-): Promise<{ runId: string; ms: number }> {
-  const started = performance.now();
-  const runId = await place.start(workflow, input as never);
-  const ref = place.db.doc(paths.run(ACCOUNT, runId));
-  await new Promise<void>((resolve, reject) => {
-    const stop = ref.onSnapshot((snapshot) => {
-      if (!terminalRunStatuses.has(String(snapshot.get('status')) as RunStatus)) return;
-      stop();
-      resolve();
-    }, reject);
-  });
-  return { runId, ms: performance.now() - started };
+export interface RunSpan extends Span {
+  readonly runId: string;
+}
+
+/** Runs a workflow so many times at once, each from its run's document to its end. */
+export async function kilnRuns(place: Place, workflow: string | AnyCodeWorkflow, count: number, input: object = {}): Promise<RunSpan[]> {
+  const runIds = await Promise.all(Array.from({ length: count }, () => place.start(workflow, input as never)));
+  const refs = runIds.map((runId) => place.db.doc(paths.run(ACCOUNT, runId)));
+  const spans = await spansOf(place.db, refs, (run) => terminalRunStatuses.has(String(run.get('status')) as RunStatus));
+  return runIds.flatMap((runId, n) => (spans[n] === undefined ? [] : [{ runId, ...spans[n] }]));
+}
+
+export async function kilnRun(place: Place, workflow: string | AnyCodeWorkflow, input: object = {}): Promise<RunSpan> {
+  return first(await kilnRuns(place, workflow, 1, input));
+}
+
+function first<T>(values: readonly T[]): T {
+  const [value] = values;
+  if (value === undefined) throw new Error('nothing was started');
+  return value;
+}
+
+/** Looks from time to time, as the times are the database's own: hundreds of listeners would be a load, and the emulator forgets some. */
+async function spansOf(db: Firestore, refs: readonly Ref[], hasEnded: (document: Document) => boolean): Promise<Span[]> {
+  const spans = new Map<Ref, Span>();
+  for (;;) {
+    const missing = refs.filter((ref) => !spans.has(ref));
+    if (missing.length === 0) return refs.flatMap((ref) => spans.get(ref) ?? []);
+    const found = await db.getAll(...missing);
+    for (const [n, document] of found.entries()) {
+      const [ref, { createTime, updateTime }] = [missing[n], document];
+      if (ref === undefined || createTime === undefined || updateTime === undefined || !hasEnded(document)) continue;
+      spans.set(ref, { began: createTime.toMillis(), ended: updateTime.toMillis() });
+    }
+    await sleep(Math.max(100, missing.length * 4));
+  }
 }
 
 /** Ms between the creations of successive steps, and from the run's to its first step's, by the database's clock. */

@@ -1,7 +1,7 @@
 import { paths } from '../../functions/src/model/paths.ts';
 import { ACCOUNT } from '../installation.ts';
 import type { Installation } from '../installation.ts';
-import { floorChain, kilnRun, median } from './measure.ts';
+import { floorChain, kilnRun, lasted, median } from './measure.ts';
 import { CHAIN, fixed, items, overItems, ROUNDS, transform } from './parts.ts';
 import type { PartResult } from './parts.ts';
 
@@ -35,7 +35,7 @@ export async function fanout(kiln: Installation): Promise<PartResult> {
     ['many', 10_000],
   ] as const) {
     kiln.host.usage.reset();
-    const { ms, runId } = await kilnRun(kiln, workflow, items(n));
+    const { runId, ...span } = await kilnRun(kiln, workflow, items(n));
     const run = await kiln.run(runId);
     if (run.status !== 'completed') throw new Error(`the ${workflow} run ended as ${run.status}: ${run.error?.message ?? ''}`);
     const [steady, peak] = [kiln.host.usage.hottest(SUSTAINED_MS, 1)[0], kiln.host.usage.hottest(1_000, 1)[0]];
@@ -43,7 +43,7 @@ export async function fanout(kiln: Installation): Promise<PartResult> {
     most = Math.max(most, sustained);
     rows.push([
       workflow === 'fan' ? '1,000 lanes at once' : '10,000 items in 50 lanes',
-      fixed(ms / 1_000, 1),
+      fixed(lasted(span) / 1_000, 1),
       fixed(await joinDelay(kiln, runId), 0),
       fixed(sustained, 1),
       named(steady?.document),
@@ -69,7 +69,7 @@ export async function approval(kiln: Installation): Promise<PartResult> {
     const runId = await kiln.begin('app');
     const [request] = await kiln.approvalOf(runId);
     if (request === undefined) throw new Error('nobody was asked');
-    const floor = (await floorChain(kiln, `app${round}`, CHAIN)) / CHAIN;
+    const floor = lasted(await floorChain(kiln, `app${round}`, CHAIN)) / CHAIN;
     await kiln.decide(request, 'ann', 'approve');
     await kiln.host.idle();
     const { db } = kiln;

@@ -8,7 +8,7 @@ import { SUITE_PORTS } from '../../scripts/emulator/suite.ts';
 import { PROJECT_ID } from '../../scripts/root.ts';
 import { firestorePackage } from '../functions-packages.ts';
 import { ACCOUNT } from '../installation.ts';
-import { atOnceRate, kilnRun, median, quantiles, stepTimes } from './measure.ts';
+import { kilnRun, kilnRuns, median, quantiles, rateOf, stepTimes } from './measure.ts';
 import type { Place } from './measure.ts';
 import { CHAIN, fixed, list, ROUNDS, transform } from './parts.ts';
 import type { PartResult } from './parts.ts';
@@ -47,7 +47,7 @@ export async function stock(): Promise<PartResult> {
       first.push(times.first);
     }
     const rates: string[] = [];
-    for (const runsAtOnce of AT_ONCE) rates.push(fixed(await atOnceRate(runsAtOnce, CHAIN, () => kilnRun(place, WORKFLOW)), 0));
+    for (const runsAtOnce of AT_ONCE) rates.push(fixed(rateOf(await kilnRuns(place, WORKFLOW, runsAtOnce), CHAIN), 0));
     return {
       title: `The stock emulator suite, which delivers one event at a time: runs of ${CHAIN} bookkeeping steps; figures of this machine`,
       rows: [

@@ -1,5 +1,5 @@
 import type { Installation } from '../installation.ts';
-import { atOnceRate, floorChain, kilnRun, mean, median, quantiles, stepTimes } from './measure.ts';
+import { floorChain, floorChains, kilnRun, kilnRuns, lasted, mean, median, quantiles, rateOf, stepTimes } from './measure.ts';
 import { CHAIN, fixed, list, noop, ROUNDS, transform } from './parts.ts';
 import type { Figures, PartResult } from './parts.ts';
 import { stepsInARow } from './steps-in-a-row.ts';
@@ -21,17 +21,17 @@ export async function latency(kiln: Installation): Promise<PartResult> {
   const floors: number[] = [];
   const times = { bookkeeping: emptyTimes(), effectful: emptyTimes() };
   for (let round = -2; round < ROUNDS; round += 1) {
-    const floor = (await floorChain(kiln, `lat${round}`, CHAIN)) / CHAIN;
+    const floor = lasted(await floorChain(kiln, `lat${round}`, CHAIN)) / CHAIN;
     for (const kind of ['effectful', 'bookkeeping'] as const) {
-      const { runId, ms } = await kilnRun(kiln, `lat-${kind}`);
-      const { gaps, first } = await stepTimes(kiln, runId);
+      const run = await kilnRun(kiln, `lat-${kind}`);
+      const { gaps, first } = await stepTimes(kiln, run.runId);
       // The first rounds warm up.
       if (round < 0) continue;
       const between = gaps.reduce((sum, gap) => sum + gap, 0);
       times[kind].gaps.push(...gaps);
       times[kind].first.push(first);
       times[kind].steps.push(between / gaps.length);
-      times[kind].around.push(ms - between);
+      times[kind].around.push(lasted(run) - between);
     }
     if (round >= 0) floors.push(floor);
   }
@@ -75,8 +75,9 @@ export async function throughput(kiln: Installation): Promise<PartResult> {
   ] as const) {
     const rates: Record<'floor' | 'kiln', number[]> = { floor: [], kiln: [] };
     for (let round = -warm; round < rounds; round += 1) {
-      const floor = await atOnceRate(atOnce, CHAIN, (i) => floorChain(kiln, `thr${atOnce}-${round}-${i}`, CHAIN));
-      const own = await atOnceRate(atOnce, CHAIN, () => kilnRun(kiln, 'thr'));
+      const ids = Array.from({ length: atOnce }, (_, i) => `thr${atOnce}-${round}-${i}`);
+      const floor = rateOf(await floorChains(kiln, ids, CHAIN), CHAIN);
+      const own = rateOf(await kilnRuns(kiln, 'thr', atOnce), CHAIN);
       // What follows runs that have ended does not disturb the next floor.
       await kiln.host.idle();
       if (round < 0) continue;

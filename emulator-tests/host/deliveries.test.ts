@@ -54,6 +54,28 @@ describe('the fate of an event', () => {
     );
   });
 
+  test('more than may run at once wait in line; who ends makes room', async () => {
+    const running: (() => void)[] = [];
+    const order: string[] = [];
+    const deliveries = new Deliveries({
+      seed: 's',
+      concurrency: 2,
+      kill: () => undefined,
+      invoke: (sent) => {
+        order.push(sent.headers['ce-document'] ?? '');
+        return new Promise((resolve) => running.push(resolve));
+      },
+    });
+    for (let index = 0; index < 5; index += 1) deliveries.receive(event(`d${index}`));
+    for (let ended = 0; ended < 5; ended += 1) {
+      await expect.poll(() => running.length).toBe(Math.min(5, ended + 2));
+      running[ended]?.();
+    }
+    await deliveries.idle();
+    expect(order).toEqual(['d0', 'd1', 'd2', 'd3', 'd4']);
+    expect(deliveries.counters).toMatchObject({ succeeded: 5, maxInFlight: 2 });
+  });
+
   test('without faults every event is delivered once, in order', async () => {
     const { calls, counters } = await play({}, 5);
     expect(calls).toEqual(['d0', 'd1', 'd2', 'd3', 'd4']);

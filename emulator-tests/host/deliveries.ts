@@ -43,6 +43,8 @@ export interface DeliveryOptions {
   readonly seed: string;
   readonly faults?: Partial<EventFaults>;
   readonly retry?: Partial<RetryTimes>;
+  /** Calls at once, as many as the instances take together; what comes then waits in line. Without: any number. */
+  readonly concurrency?: number;
   /** Runs the function; throws when it failed or died. */
   readonly invoke: (event: FunctionEvent) => Promise<void>;
   readonly kill: () => void;
@@ -65,6 +67,8 @@ export class Deliveries {
   readonly #invoke: (event: FunctionEvent) => Promise<void>;
   readonly #kill: () => void;
   readonly #retry: RetryTimes;
+  readonly #concurrency: number;
+  readonly #line: (() => void)[] = [];
   #faults: EventFaults;
   readonly #seen = new Map<string, number>();
   readonly #held = new Set<Held>();
@@ -99,6 +103,7 @@ export class Deliveries {
     this.#invoke = options.invoke;
     this.#kill = options.kill;
     this.#retry = { ...shortRetryTimes, ...options.retry };
+    this.#concurrency = options.concurrency ?? Number.POSITIVE_INFINITY;
     this.#faults = { ...noEventFaults, ...options.faults };
   }
 
@@ -247,8 +252,8 @@ export class Deliveries {
   }
 
   async #attempt(event: FunctionEvent, key: readonly string[], isFirst: boolean): Promise<boolean> {
+    await this.#enter();
     this.counters.delivered += 1;
-    this.#inFlight += 1;
     this.counters.maxInFlight = Math.max(this.counters.maxInFlight, this.#inFlight);
     const killAfter = isFirst ? drawKill(this.#seed, this.#faults, key) : undefined;
     if (killAfter !== undefined) {
@@ -266,7 +271,19 @@ export class Deliveries {
       if (this.failures.length > keptFailures) this.failures.shift();
       return false;
     } finally {
-      this.#inFlight -= 1;
+      this.#leave();
     }
+  }
+
+  async #enter(): Promise<void> {
+    if (this.#inFlight < this.#concurrency) this.#inFlight += 1;
+    else await new Promise<void>((resolve) => this.#line.push(resolve));
+  }
+
+  /** Who waits takes the place over. */
+  #leave(): void {
+    const next = this.#line.shift();
+    if (next === undefined) this.#inFlight -= 1;
+    else next();
   }
 }

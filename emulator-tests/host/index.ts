@@ -29,6 +29,8 @@ export interface HostOptions {
   readonly services?: Services;
   /** Seconds of production in milliseconds here. */
   readonly retry?: Partial<RetryTimes>;
+  /** Event calls at once; without, any number. */
+  readonly concurrency?: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -82,6 +84,7 @@ export class FaultHost {
       seed: options.seed ?? '1',
       ...(options.faults === undefined ? {} : { faults: options.faults }),
       ...(options.retry === undefined ? {} : { retry: options.retry }),
+      ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
       invoke: (event) => this.#invoke(event),
       kill: () => void this.#runner.kill().catch(() => undefined),
     });

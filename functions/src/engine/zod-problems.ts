@@ -95,8 +95,9 @@ function unknownField(key: string, fields: readonly string[] | undefined): strin
 
 function wrongType(expected: string, value: unknown, path: readonly PathPart[]): string {
   const wanted = expected.replace('record', 'object').replace('array', 'list').replace('int', 'whole number');
-  if (value === undefined) return `${JSON.stringify(String(path.at(-1) ?? 'value'))} is missing; give a ${wanted}`;
-  return `this must be a ${wanted}, not ${kindOf(value)}`;
+  const one = `${/^[aeio]/.test(wanted) ? 'an' : 'a'} ${wanted}`;
+  if (value === undefined) return `${JSON.stringify(String(path.at(-1) ?? 'value'))} is missing; give ${one}`;
+  return `this must be ${one}, not ${kindOf(value)}`;
 }
 
 function kindOf(value: unknown): string {

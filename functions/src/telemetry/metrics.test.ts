@@ -191,6 +191,16 @@ describe('metrics', () => {
     expect(Object.keys(found).filter((series) => series.startsWith('executions'))).toEqual(['executions workflow=wf status=completed']);
   });
 
+  test('of runs that end together each is counted, once, however often its end is followed at the same moment', async () => {
+    const ops = new Operations({ actions: actions(() => 1) });
+    await ops.publish('wf', [act('a', 'flaky')]);
+    const runs: string[] = [];
+    for (let n = 0; n < 60; n += 1) runs.push(await ops.start('wf'));
+    await Promise.all([...runs, ...runs].map((run) => countRun(ops.runtime, ops.run(run))));
+    const found = shown((await renderMetrics(ops.runtime.store, ops.host.now)).text);
+    expect(found).toMatchObject({ 'executions workflow=wf status=completed': 60, 'steps type=action outcome=succeeded': 60 });
+  });
+
   test('steps that a fork took over are counted where they ran', async () => {
     const ops = new Operations({ actions: actions(() => 1), followers: operationFollowers });
     await ops.publish('wf', [act('a', 'flaky'), act('b', 'flaky')]);

@@ -3,7 +3,7 @@ import { stateRecordSchema } from '../ledger/business-states.ts';
 import type { StateRecord } from '../ledger/business-states.ts';
 import { dueField } from '../ledger/due.ts';
 import { StoreConflict } from '../ledger/store.ts';
-import type { Snapshot, Store, Transaction, Write } from '../ledger/store.ts';
+import type { Reader, Snapshot, Store, Write } from '../ledger/store.ts';
 import type { Ledger } from '../ledger/transitions.ts';
 import { remove } from '../ledger/store.ts';
 import { approvalRecordSchema } from '../model/approval.ts';
@@ -24,10 +24,13 @@ const ROLL_UP_AFTER_MS = 5 * 60_000;
 const DAYS_KEPT_MS = 400 * 24 * 60 * 60 * 1_000;
 const STATES_MAX = 500;
 
+/** In each round one of the runs that end together is counted in its shard; who never is comes again with its event. */
+const COUNT_TRIES = 32;
+
 /**
- * Counts a run that has ended, off the path of its steps: its documents are read once, and counted in one transaction with a mark
- * that says so. However often the end is followed, it counts once; what is undone later is counted in addition. `look` sees the
- * steps as well, since they are read anyway.
+ * Counts a run that has ended, off the path of its steps: its documents are read once, and counted in one commit with a mark that
+ * says so. However often the end is followed, it counts once; what is undone later is counted in addition. `look` sees the steps as
+ * well, since they are read anyway. By compare-and-set, because transactions of runs that end together wait for each other's locks.
  */
 export async function countRun(ledger: Ledger, run: RunRecord, look?: (steps: readonly StepRecord[]) => Promise<void>): Promise<void> {
   const { accountId, runId, status } = run;
@@ -38,14 +41,25 @@ export async function countRun(ledger: Ledger, run: RunRecord, look?: (steps: re
   await look?.(steps);
   const series =
     before === undefined ? seriesOfRun({ run, steps, ...(await around(ledger.store, run, steps)) }) : seriesOfUndoing(run, steps);
-  await ledger.store.transaction(async (tx) => {
-    const { docs } = await tx.get([mark]);
-    if (docs[0]?.updateTime !== before?.updateTime) return;
+  for (let tries = 1; ; tries += 1) {
     const now = ledger.clock.now();
-    const writes = await addSeries(tx, { accountId, shardKey: runId, at: run.endedAt ?? now }, series, now);
-    for (const write of writes) tx.write(write);
-    tx.write({ op: 'set', path: mark, data: { v: 1, status, at: now } });
-  });
+    const writes = await addSeries(ledger.store, { accountId, shardKey: runId, at: run.endedAt ?? now }, series, now);
+    try {
+      await ledger.store.commit([...writes, replace(before, mark, { v: 1, status, at: now })]);
+      return;
+    } catch (error) {
+      if (!(error instanceof StoreConflict)) throw error;
+      const marked = (await ledger.store.get([mark])).docs[0];
+      // Somebody else has counted this very run meanwhile.
+      if (marked?.updateTime !== before?.updateTime) return;
+      if (tries >= COUNT_TRIES) throw error;
+    }
+  }
+}
+
+/** Holds only when the document is still as it was read. */
+function replace(read: Snapshot | undefined, path: string, data: object): Write {
+  return read === undefined ? { op: 'create', path, data } : { op: 'update', path, data, ifUpdateTime: read.updateTime };
 }
 
 async function around(
@@ -61,9 +75,9 @@ async function around(
   return { states: found.docs.map((doc) => stateRecordSchema.parse(doc.data)), escalations };
 }
 
-/** Adds to the day's and to all time's counters. Reads: call it before the first write of the transaction. */
+/** Adds to the day's and to all time's counters. Reads: in a transaction, call it before the first write. */
 export async function addSeries(
-  tx: Transaction,
+  reader: Pick<Reader, 'get'>,
   where: { readonly accountId: string; readonly shardKey: string; readonly at: number },
   series: Series,
   now: number,
@@ -72,7 +86,7 @@ export async function addSeries(
   const { accountId, at } = where;
   const shard = shardOf(where.shardKey);
   const periods = [dayOf(at), TOTAL];
-  const found = await tx.get(periods.map((period) => paths.metrics(accountId, period, shard)));
+  const found = await reader.get(periods.map((period) => paths.metrics(accountId, period, shard)));
   return periods.map((period, i): Write => {
     const doc = found.docs[i];
     const before = doc === undefined ? undefined : metricsRecordSchema.parse(doc.data);
@@ -87,7 +101,7 @@ export async function addSeries(
       updatedAt: now,
       ...(period === TOTAL ? {} : { due, expiresAt: at + DAYS_KEPT_MS }),
     };
-    return { op: 'set', path: paths.metrics(accountId, period, shard), data };
+    return replace(doc, paths.metrics(accountId, period, shard), data);
   });
 }
 
