@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, wri
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { floorChain, kilnRun, lasted, median, stepTimes } from '../emulator-tests/bench/measure.ts';
+import { kilnRun, median, stepTimes, watchedChain } from '../emulator-tests/bench/measure.ts';
 import type { Figures, PartResult } from '../emulator-tests/bench/parts.ts';
 import { AT_ONCE, LONG, ROUNDS, SHORT, measured } from '../emulator-tests/bench/peers/engine.ts';
 import type { Place, Samples } from '../emulator-tests/bench/peers/engine.ts';
@@ -99,7 +99,7 @@ export async function peers(kiln: Installation): Promise<PartResult> {
 
 function measuredFloor(kiln: Installation): Promise<Samples> {
   let chains = 0;
-  const chain = (steps: number): Promise<number> => floorChain(kiln, `peers${(chains += 1)}`, steps).then(lasted);
+  const chain = (steps: number): Promise<number> => watchedChain(kiln, `peers${(chains += 1)}`, steps);
   return measured(async (steps) => (await chain(steps)) / steps, chain);
 }
 

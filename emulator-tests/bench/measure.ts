@@ -47,15 +47,27 @@ export function rateOf(spans: readonly Span[], steps: number): number {
   return (spans.length * steps) / (lasted(whole) / 1_000);
 }
 
-/** Runs chains of the floor at once, each from its document to its last step. */
+/** Runs chains of the floor at once, each from its document to its last step; nobody listens. */
 export async function floorChains({ db }: Place, ids: readonly string[], of: number): Promise<Span[]> {
   const refs = ids.map((id) => db.doc(`floor/${id}`));
   await Promise.all(refs.map((ref) => ref.set({ n: 0, of })));
   return spansOf(db, refs, (chain) => chain.get('n') === of);
 }
 
-export async function floorChain(place: Place, id: string, of: number): Promise<Span> {
-  return first(await floorChains(place, [id], of));
+/** Runs a chain of the floor as its starter sees it, who listens to its document until the last step; ms. */
+export async function watchedChain({ db }: Place, id: string, of: number): Promise<number> {
+  const ref = db.doc(`floor/${id}`);
+  const started = performance.now();
+  const ended = new Promise<void>((resolve, reject) => {
+    const stop = ref.onSnapshot((snapshot) => {
+      if (snapshot.get('n') !== of) return;
+      stop();
+      resolve();
+    }, reject);
+  });
+  await ref.set({ n: 0, of });
+  await ended;
+  return performance.now() - started;
 }
 
 /** Where runs are started and looked at. */
@@ -74,13 +86,9 @@ export async function kilnRuns(place: Place, workflow: string | AnyCodeWorkflow,
 }
 
 export async function kilnRun(place: Place, workflow: string | AnyCodeWorkflow, input: object = {}): Promise<RunSpan> {
-  return first(await kilnRuns(place, workflow, 1, input));
-}
-
-function first<T>(values: readonly T[]): T {
-  const [value] = values;
-  if (value === undefined) throw new Error('nothing was started');
-  return value;
+  const [run] = await kilnRuns(place, workflow, 1, input);
+  if (run === undefined) throw new Error('nothing was started');
+  return run;
 }
 
 /** Looks from time to time, as the times are the database's own: hundreds of listeners would be a load, and the emulator forgets some. */

@@ -1,7 +1,7 @@
 import { paths } from '../../functions/src/model/paths.ts';
 import { ACCOUNT } from '../installation.ts';
 import type { Installation } from '../installation.ts';
-import { floorChain, kilnRun, lasted, median } from './measure.ts';
+import { kilnRun, lasted, median, watchedChain } from './measure.ts';
 import { CHAIN, fixed, items, overItems, ROUNDS, transform } from './parts.ts';
 import type { PartResult } from './parts.ts';
 
@@ -69,7 +69,7 @@ export async function approval(kiln: Installation): Promise<PartResult> {
     const runId = await kiln.begin('app');
     const [request] = await kiln.approvalOf(runId);
     if (request === undefined) throw new Error('nobody was asked');
-    const floor = lasted(await floorChain(kiln, `app${round}`, CHAIN)) / CHAIN;
+    const floor = (await watchedChain(kiln, `app${round}`, CHAIN)) / CHAIN;
     await kiln.decide(request, 'ann', 'approve');
     await kiln.host.idle();
     const { db } = kiln;
