@@ -3,8 +3,8 @@ import type { AnyCodeWorkflow } from '../../functions/src/durable/define-workflo
 import { paths } from '../../functions/src/model/paths.ts';
 import { terminalRunStatuses } from '../../functions/src/model/run.ts';
 import type { RunStatus } from '../../functions/src/model/run.ts';
-import { ACCOUNT } from '../installation.ts';
 import type { Firestore } from '../functions-packages.ts';
+import { ACCOUNT } from '../installation.ts';
 import type { Installation } from '../installation.ts';
 
 type Ref = ReturnType<Firestore['doc']>;

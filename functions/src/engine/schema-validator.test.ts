@@ -267,14 +267,14 @@ describe.each(Object.keys(cases))('%s', (kind) => {
       expect(checkSchema(schema)).toEqual([]);
       expect(validateAgainst(schema, value).map(({ path, message }) => `${path}: ${message}`)).toEqual(issues);
       // Where only the verdict matters, it is the same.
-      const inverse = validateAgainst({ not: { $ref: '#/$defs/it' }, $defs: { it: withId(schema) } }, value);
+      const inverse = validateAgainst({ not: { $ref: '#/$defs/it' }, $defs: { it: embedded(schema) } }, value);
       expect(inverse.map(({ message }) => message)).toEqual(issues.length === 0 ? ['matches what it must not match'] : []);
     },
   );
 });
 
 /** Its references stay within itself when it becomes a part of another schema. */
-function withId(schema: Json): Json {
+function embedded(schema: Json): Json {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/a"', '"#/$defs/it/$defs/a"')) as Json;
 }
 
