@@ -51,7 +51,7 @@ const ledger: readonly Planted[] = [
     id: 'join-unfenced',
     bug: 'of two lanes that end together only one is counted',
     file: 'ledger/joins.ts',
-    edits: [["{ op: 'update', path, data: after, ifUpdateTime: docs[0].updateTime }", "{ op: 'update', path, data: after }"]],
+    edits: [['asRead(docs[0], path, after)', "{ op: docs[0] === undefined ? 'create' : 'update', path, data: after }"]],
   },
   {
     id: 'cancel-spares-steps',

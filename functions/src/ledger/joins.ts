@@ -3,6 +3,7 @@ import type { Lane } from '../engine/graph-planner.ts';
 import { paths } from '../model/paths.ts';
 import { createJoin } from './steps.ts';
 import type { Inherited, JoinCause } from './steps.ts';
+import { asRead } from './store.ts';
 import type { Reader, Write } from './store.ts';
 
 /** Members of one node. Lanes count into leaves, full nodes into their parent: no document takes more than this many writers. */
@@ -41,9 +42,7 @@ export async function countLane(reader: Reader, lane: Lane, inherited: Inherited
       seqSum: before.seqSum + seqSum,
       activeMs: Math.max(before.activeMs, activeMs),
     };
-    writes.push(
-      docs[0] === undefined ? { op: 'create', path, data: after } : { op: 'update', path, data: after, ifUpdateTime: docs[0].updateTime },
-    );
+    writes.push(asRead(docs[0], path, after));
     const size = Math.min(ARITY, width - node * ARITY);
     if (after.members.length < size) return writes;
     if (width <= ARITY) {

@@ -7,7 +7,7 @@ import { runRecordSchema, terminalRunStatuses } from '../model/run.ts';
 import type { DatabaseClock } from './clock.ts';
 import { changeAudited } from './history.ts';
 import type { Actor } from './history.ts';
-import { StoreConflict } from './store.ts';
+import { asRead, StoreConflict } from './store.ts';
 import type { Snapshot, Store, Write } from './store.ts';
 
 interface Limiter {
@@ -138,7 +138,7 @@ function slotPath({ accountId, name }: LimitUse, n: number): string {
 
 function freeSlot(use: LimitUse, path: string, doc: Snapshot | undefined, now: number): FreeSlot {
   const data: SlotRecord = { v: 1, holder: use.holder, kind: use.kind, until: now + use.holdMs };
-  return { path, write: doc === undefined ? { op: 'create', path, data } : { op: 'update', path, data, ifUpdateTime: doc.updateTime } };
+  return { path, write: asRead(doc, path, data) };
 }
 
 /** Runs whose time is over and that have ended, or are gone. */

@@ -112,3 +112,8 @@ export class StoreConflict extends Error {
 export class StoreRefusal extends Error {
   override readonly name = 'StoreRefusal';
 }
+
+/** Writes the whole document, and only when it still is as it was read: created if there was none. */
+export function asRead(read: Snapshot | undefined, path: string, data: object): Write {
+  return read === undefined ? { op: 'create', path, data } : { op: 'update', path, data, ifUpdateTime: read.updateTime };
+}

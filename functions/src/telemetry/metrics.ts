@@ -2,10 +2,9 @@ import { allSteps } from '../ledger/compensation.ts';
 import { stateRecordSchema } from '../ledger/business-states.ts';
 import type { StateRecord } from '../ledger/business-states.ts';
 import { dueField } from '../ledger/due.ts';
-import { StoreConflict } from '../ledger/store.ts';
+import { asRead, remove, StoreConflict } from '../ledger/store.ts';
 import type { Reader, Snapshot, Store, Write } from '../ledger/store.ts';
 import type { Ledger } from '../ledger/transitions.ts';
-import { remove } from '../ledger/store.ts';
 import { approvalRecordSchema } from '../model/approval.ts';
 import { countedRecordSchema, metricsRecordSchema } from '../model/metrics.ts';
 import type { MetricsRecord, RollupRecord } from '../model/metrics.ts';
@@ -45,7 +44,7 @@ export async function countRun(ledger: Ledger, run: RunRecord, look?: (steps: re
     const now = ledger.clock.now();
     const writes = await addSeries(ledger.store, { accountId, shardKey: runId, at: run.endedAt ?? now }, series, now);
     try {
-      await ledger.store.commit([...writes, replace(before, mark, { v: 1, status, at: now })]);
+      await ledger.store.commit([...writes, asRead(before, mark, { v: 1, status, at: now })]);
       return;
     } catch (error) {
       if (!(error instanceof StoreConflict)) throw error;
@@ -55,11 +54,6 @@ export async function countRun(ledger: Ledger, run: RunRecord, look?: (steps: re
       if (tries >= COUNT_TRIES) throw error;
     }
   }
-}
-
-/** Holds only when the document is still as it was read. */
-function replace(read: Snapshot | undefined, path: string, data: object): Write {
-  return read === undefined ? { op: 'create', path, data } : { op: 'update', path, data, ifUpdateTime: read.updateTime };
 }
 
 async function around(
@@ -101,7 +95,7 @@ export async function addSeries(
       updatedAt: now,
       ...(period === TOTAL ? {} : { due, expiresAt: at + DAYS_KEPT_MS }),
     };
-    return replace(doc, paths.metrics(accountId, period, shard), data);
+    return asRead(doc, paths.metrics(accountId, period, shard), data);
   });
 }
 
